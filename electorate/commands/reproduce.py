@@ -38,7 +38,7 @@ def add_options(one: argparse.ArgumentParser) -> None:
     add("--repeats", type=_positive, metavar="N", help="splits of every data set; by default the paper's, or fewer")
     add("--render", action="store_true", help="run nothing: make the pages again from the stored results")
     add("--jobs", type=_positive, default=1, metavar="N", help="processes (1)")
-    folder = "the folder of the data sets and DATASETS.json; by default that in ELECTORATE_DATA"
+    folder = "the folder of the data sets, NAME.csv.gz or NAME.csv; by default that in ELECTORATE_DATA"
     add("--data", default=os.environ.get("ELECTORATE_DATA", "../shared/data"), metavar="FOLDER", help=folder)
     add("--out", metavar="FOLDER", help="the folder for results and intermediate results (PAPER.reproduce)")
 
@@ -79,8 +79,13 @@ def _reproduce(options: argparse.Namespace, name: str, study: Any, what: str, ou
     from electorate.studies.request import Request
 
     needed = study.NEEDS_DATA if what == EVERY else [one for one in study.NEEDS_DATA if one == what]
-    if needed and not (Path(options.data) / "DATASETS.json").exists():
-        raise ValueError(f"no DATASETS.json in {literal(options.data)}: add --data FOLDER, or set ELECTORATE_DATA")
+    if needed and not Path(options.data).is_dir():
+        raise ValueError(
+            f"no folder {literal(options.data)} of data sets: add --data FOLDER, or set ELECTORATE_DATA; `electorate "
+            "data NAME --out FOLDER/NAME.csv` fetches a data set"
+        )
+    if needed and name not in PAPERS and not (Path(options.data) / "DATASETS.json").exists():
+        raise ValueError(f"{literal(options.data)} has no DATASETS.json, which lists the data sets that {name} uses")
     if options.render and not any(out.glob(f"{name}*.csv")) and not any(out.glob("*.jsonl")):
         print(f"{literal(out)} has no results of {name}", file=sys.stderr)
         return

@@ -24,7 +24,7 @@ from electorate import AdaBoostClassifier, AdaBoostRClassifier, RealAdaBoostClas
 from electorate.simulate import XD6, Bits, LEDEven, Parity
 from electorate.studies import adaboost_r_figures as figures
 from electorate.studies import adaboost_r_illustrations as illustrations
-from electorate.studies.binary_sets import BinarySet, Source, doubt, read_set
+from electorate.studies.binary_sets import BinarySet, Source, doubt, files_of, read_set, with_files
 from electorate.studies.pages import TIED, StudyTable, cells_of, doubt_lines, introduction, once, table_lines
 from electorate.studies.request import Request, markdown_table
 from electorate.studies.runs import Outcome, Row, Unit, results_of
@@ -174,13 +174,14 @@ def reproduce(request: Request) -> str:
         if request.what in module.OFFERS:
             return str(module.reproduce(request))
     make = partial(cross_validate, folder=request.data, plan=QUICK if request.quick else PAPER)
-    return page(request, results_of(request, "adaboost_r", units(request), make))
+    return page(request, results_of(request, "adaboost_r", partial(units, request), make))
 
 
 def units(request: Request) -> list[Unit]:
     """Repeat by repeat, so that an unfinished run has some of every domain."""
     repeats = request.repeats or (QUICK if request.quick else PAPER).repeats
     names = request.choose(["Monks1", "XD6"] if request.quick else DOMAINS, DOMAINS)
+    names = with_files(names, files_of(DOMAINS), request)
     places = [("4", name) for name in names] + [("4.1", name) for name in names if name in LARGER]
     return [Unit(*place, repeat) for repeat, place in product(range(repeats), places)]
 

@@ -1,6 +1,12 @@
-"""Data sets of two classes, as the papers used them: which file, which classes, and how sure that is."""
+"""Data sets of two classes, as the papers used them: which file, which classes, and how sure that is.
+
+A folder of data sets has NAME.csv.gz or NAME.csv; the last column is `target`. DATASETS.json beside them is optional.
+It lists which columns of numbers are categories, and how certain it is that the two classes are the paper's.
+"""
 
 import json
+import sys
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -9,7 +15,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from electorate.studies.request import Floats, numbers
+from electorate.escape import literal
+from electorate.studies.request import Floats, Request, numbers
 
 Labels = NDArray[np.int64]
 MNIST_SIDE = 28
@@ -70,19 +77,53 @@ class BinarySet:
 
 
 def entry(name: str, folder: Path) -> dict[str, Any]:
-    """What DATASETS.json says of a data set."""
-    entries = json.loads((folder / "DATASETS.json").read_text(encoding="utf-8"))["datasets"]
-    found = next((one for one in entries if one["name"] == name), None)
-    if found is None:
-        raise ValueError(f"{folder} has no data set {name!r}: DATASETS.json there lists them")
-    return dict(found)
+    """The entry of a data set in DATASETS.json; empty if there is none."""
+    catalogue = folder / "DATASETS.json"
+    entries = json.loads(catalogue.read_text(encoding="utf-8"))["datasets"] if catalogue.exists() else []
+    return dict(next((one for one in entries if one["name"] == name), {}))
+
+
+def file_of(name: str, folder: Path) -> Path | None:
+    """The file of a data set, or None."""
+    paths = (folder / (name + ending) for ending in (".csv.gz", ".csv", ".npz"))
+    return next((path for path in paths if path.exists()), None)
+
+
+def files_of(sources: Mapping[str, Any]) -> dict[str, tuple[str, ...]]:
+    """The names of the files that each data set needs; simulated ones need none."""
+    return {
+        name: (source.file, *source.more_files) if isinstance(source, Source) else ()
+        for name, source in sources.items()
+    }
+
+
+def with_files(names: list[str], files: Mapping[str, tuple[str, ...]], request: Request) -> list[str]:
+    """The data sets whose files are in the folder. The others are listed on standard error.
+
+    ValueError if a missing one was asked for by its name, or if none is left.
+    """
+    missing = {name: [one for one in files.get(name, ()) if file_of(one, request.data) is None] for name in names}
+    found = [name for name in names if not missing[name]]
+    absent = ", ".join(one for every in missing.values() for one in every)
+    if absent and (request.only or not found):
+        raise ValueError(
+            f"{literal(request.data)} has no NAME.csv.gz or NAME.csv of {absent}: `electorate data NAME --out "
+            "FOLDER/NAME.csv` fetches a data set, and --data or ELECTORATE_DATA names the folder"
+        )
+    if absent:
+        print(f"not run, because {literal(request.data)} has no file of them: {absent}", file=sys.stderr)
+    return found
 
 
 def doubt(source: Source, folder: Path, paper: str) -> tuple[str, str]:
-    """How the set was made binary, and how sure that is: high, medium or low."""
+    """How the set was made binary, and how sure that is: high, medium or low; unknown without DATASETS.json."""
     if source.confidence:
         return source.doubt, source.confidence
-    rules = [rule for rule in entry(source.file, folder).get("binary_rules", []) if rule["paper"] == paper]
+    known = entry(source.file, folder)
+    if not known:
+        classes = "two classes already" if not source.positive else f"{', '.join(source.positive)} against the rest"
+        return "; ".join(filter(None, (classes, source.doubt))), "unknown"
+    rules = [rule for rule in known.get("binary_rules", []) if rule["paper"] == paper]
     digits = {f"{a} vs {b}" for a in source.negative for b in source.positive}
     digits |= {f"{a} = -1, {b} = +1" for a in source.negative for b in source.positive}
     rule = next((rule for rule in rules if any(text in rule["rule"] for text in digits)), rules[0] if rules else None)
@@ -106,6 +147,11 @@ def read_set(source: Source, folder: Path) -> BinarySet:
     else:
         positive = source.positive or (str(np.unique(labels)[-1]),)
         y = np.isin(labels, positive)
+        if not y.any() or y.all():
+            raise ValueError(
+                f"data set {source.file}: the target must have {', '.join(positive)} and other classes; it has "
+                f"{', '.join(literal(one) for one in np.unique(labels)[:10])}"
+            )
         used = y | np.isin(labels, source.negative) if source.negative else np.ones(len(y), dtype=np.bool_)
     return BinarySet(X, y.astype(np.int64)).take(np.flatnonzero(used))
 
@@ -113,11 +159,21 @@ def read_set(source: Source, folder: Path) -> BinarySet:
 def _table(source: Source, folder: Path) -> tuple[Any, dict[str, Any]]:
     import pandas as pd
 
-    known = entry(source.file, folder)
-    files = [known["file"], *(entry(name, folder)["file"] for name in source.more_files)]
-    table = pd.concat([pd.read_csv(folder / file) for file in files], ignore_index=True).drop(columns=[*source.without])
-    table = table.iloc[: source.head]
-    return (table.dropna() if source.drop_missing else table).reset_index(drop=True), known
+    tables = [pd.read_csv(path_of(name, folder)) for name in (source.file, *source.more_files)]
+    table = pd.concat(tables, ignore_index=True)
+    lacking = [column for column in (*source.without, "target") if column not in table]
+    if lacking:
+        raise ValueError(f"data set {source.file}: there is no column {literal(lacking[0])!r}")
+    table = table.drop(columns=[*source.without]).iloc[: source.head]
+    return (table.dropna() if source.drop_missing else table).reset_index(drop=True), entry(source.file, folder)
+
+
+def path_of(name: str, folder: Path) -> Path:
+    """The file of a data set; ValueError if there is none."""
+    path = file_of(name, folder)
+    if path is None:
+        raise ValueError(f"{literal(folder)} has no {name}.csv.gz or {name}.csv")
+    return path
 
 
 def _features(table: Any, known: dict[str, Any], source: Source) -> Any:
@@ -127,15 +183,24 @@ def _features(table: Any, known: dict[str, Any], source: Source) -> Any:
 
         return pd.get_dummies(X, dummy_na=True).to_numpy(dtype=np.float64)
     if source.categories:
-        return X.astype({column: "category" for column in known["categorical"] if column in X})
+        texts = [column for column in X if X[column].dtype.kind not in "iufb"]
+        return X.astype({column: "category" for column in known.get("categorical", texts) if column in X})
     return numbers(table)
 
 
 def _mnist(source: Source, folder: Path) -> tuple[Floats, Any]:
     """The images of the two digits, all of them together."""
-    with np.load(folder / "mnist.npz") as found:
-        X = np.concatenate([found["x_train"], found["x_test"]])
-        labels = np.concatenate([found["y_train"], found["y_test"]]).astype(str)
+    path = path_of("mnist", folder)
+    if path.suffix == ".npz":
+        with np.load(path) as found:
+            X = np.concatenate([found["x_train"], found["x_test"]])
+            labels = np.concatenate([found["y_train"], found["y_test"]]).astype(str)
+    else:
+        import pandas as pd
+
+        table = pd.read_csv(path)
+        labels = table.pop("target").astype(str).to_numpy()
+        X = table.to_numpy(dtype=np.float32).reshape(-1, MNIST_SIDE, MNIST_SIDE)
     used = np.isin(labels, (*source.positive, *source.negative))
     edge = 0 if source.crop is None else (MNIST_SIDE - source.crop) // 2
     X = X[used, edge : MNIST_SIDE - edge, edge : MNIST_SIDE - edge]

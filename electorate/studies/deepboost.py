@@ -29,7 +29,7 @@ from electorate.studies import deepboost_choice as choice
 from electorate.studies import deepboost_complexities as complexities
 from electorate.studies import deepboost_figures as figures
 from electorate.studies import deepboost_readings as readings
-from electorate.studies.binary_sets import BinarySet, Source, doubt, read_set
+from electorate.studies.binary_sets import BinarySet, Source, doubt, files_of, read_set, with_files
 from electorate.studies.pages import (
     Published,
     StudyTable,
@@ -231,7 +231,7 @@ def reproduce(request: Request) -> str:
     if request.what.startswith("figure"):
         return figures.reproduce(request)
     make = partial(run_fold, folder=request.data, grids=QUICK if request.quick else PAPER)
-    return page(request, results_of(request, "deepboost", units(request), make))
+    return page(request, results_of(request, "deepboost", partial(units, request), make))
 
 
 def units(request: Request) -> list[Unit]:
@@ -242,7 +242,7 @@ def units(request: Request) -> list[Unit]:
         if request.what.startswith("table")
         else [*TABLES, LONGER, readings.TABLE, *choice.TABLES, *complexities.TABLES]
     )
-    names = request.choose(list(SETS)[1:2] if request.quick else SETS, SETS)
+    names = with_files(request.choose(list(SETS)[1:2] if request.quick else SETS, SETS), files_of(SETS), request)
     return [Unit(table, name, fold) for fold, name, table in product(range(repeats), names, chosen)]
 
 

@@ -18,6 +18,7 @@ from sklearn.tree import DecisionTreeRegressor
 
 from electorate import Columns, LocMedBoostRegressor, MedBoostRegressor, RegressionTrees
 from electorate.studies import medboost
+from electorate.studies.binary_sets import with_files
 from electorate.studies.medboost import Part, read, typical
 from electorate.studies.request import Floats, Lines, Request, markdown_table
 
@@ -52,6 +53,12 @@ QUICK = Plan(("friedman1",), rows=60, rounds=20, rhos=9, voters=12, nus=(0.4,), 
 
 
 # ---------------------------------------------------------------- rows and finite sets of voters
+
+
+def problems(request: Request, plan: Plan) -> list[str]:
+    """Those asked for, or the plan's, if their files are in the folder; to render, all of them."""
+    names = request.choose(plan.sets, medboost.SETS)
+    return names if request.render else with_files(names, medboost.FILES, request)
 
 
 def some_rows(name: str, folder: Path, n: int, seed: int = 0) -> tuple[Part, Part]:
@@ -153,7 +160,7 @@ def theorem_1(request: Request, plan: Plan, lines: Lines) -> list[str]:
         "minus error among them; `largest rho`: the largest one whose bound is below 1 after the last round."
     )
     table = []
-    for name, (title, model) in product(request.only or plan.sets, theorem_1_models(plan).items()):
+    for name, (title, model) in product(problems(request, plan), theorem_1_models(plan).items()):
         rows = some_rows(name, request.data, plan.rows)[0]
         rhos = np.linspace(LINEAR_FROM if model.cost == "linear" else -1.0, 1.0, plan.rhos)
         found = lines.compute(["1", plan.rows, name, title], partial(check_theorem_1, model, rows, rhos))
@@ -222,7 +229,7 @@ def theorem_2(request: Request, plan: Plan, lines: Lines) -> list[str]:
         "does; `for good`: it does in this round and in all later ones up to the bound."
     )
     table = []
-    for name in request.only or plan.sets:
+    for name in problems(request, plan):
         rows = some_rows(name, request.data, plan.rows)
         for setting, nu in product(SETTINGS, plan.nus):
             make = partial(check_theorem_2, setting, plan, rows, nu)

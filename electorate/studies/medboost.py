@@ -21,6 +21,7 @@ from sklearn.datasets import make_friedman1, make_friedman2, make_friedman3
 from sklearn.ensemble import HistGradientBoostingRegressor
 
 from electorate import AdaBoostRegressor, MedBoostRegressor
+from electorate.studies.binary_sets import path_of, with_files
 from electorate.studies.pages import provenance
 from electorate.studies.request import Floats, Request, markdown_table, numbers
 from electorate.studies.runs import Outcome, Row, Unit, results_of
@@ -31,6 +32,7 @@ FRIEDMAN = {  # how they are made, and the noise: Breiman's
     "friedman3": (make_friedman3, 0.1),
 }
 SETS = ("abalone", "boston_housing", "concrete", "auto_mpg", "california_housing", *FRIEDMAN)
+FILES = {name: () if name in FRIEDMAN else (name,) for name in SETS}
 FRIEDMAN_ROWS = 2_000
 MOST_ROWS = 2_000  # of a set, drawn again in every split
 TABLE = "1"
@@ -85,7 +87,7 @@ def read(name: str, folder: Path, seed: int) -> Part:
         return Part(*make(n_samples=FRIEDMAN_ROWS, noise=noise, random_state=seed))
     import pandas as pd
 
-    table = pd.read_csv(folder / f"{name}.csv.gz")
+    table = pd.read_csv(path_of(name, folder))
     return Part(numbers(table), table["target"].to_numpy(dtype=np.float64))
 
 
@@ -265,7 +267,11 @@ def reproduce(request: Request) -> list[str]:
     plan = QUICK if request.quick else FULL
     make = partial(run_split, folder=request.data, plan=plan)
     names = request.choose(["friedman1"] if request.quick else SETS, SETS)
-    units = [Unit(TABLE, name, seed) for seed, name in product(range(request.repeats or plan.splits), names)]
+
+    def units() -> list[Unit]:
+        here = with_files(names, FILES, request)
+        return [Unit(TABLE, name, seed) for seed, name in product(range(request.repeats or plan.splits), here)]
+
     return report(results_of(request, "locmedboost", units, make), plan.rounds)
 
 
@@ -273,7 +279,9 @@ def reproduce(request: Request) -> list[str]:
 
 
 def report(rows: list[Row], rounds: int) -> list[str]:
-    """The lines of the page, from the stored rows."""
+    """The lines of the page, from the stored rows; none without rows."""
+    if not rows:
+        return []
     by_set = {name: _by_algorithm(rows, name) for name in SETS if any(row.unit.data == name for row in rows)}
     splits = sorted({len(found["MedBoost"]) for found in by_set.values()})
     lines = [

@@ -28,7 +28,7 @@ from sklearn.model_selection import GridSearchCV, StratifiedKFold
 
 from electorate import AdaBoostClassifier, LPBoostClassifier, Pool, QuadBoostClassifierCV
 from electorate.studies import quadboost_table2
-from electorate.studies.binary_sets import BinarySet, Source, doubt, read_set
+from electorate.studies.binary_sets import BinarySet, Source, doubt, files_of, read_set, with_files
 from electorate.studies.long_adaboost import staged_errors
 from electorate.studies.pages import StudyTable, doubt_lines, introduction, once, order_lines, table_lines
 from electorate.studies.request import Floats, Request, markdown_table
@@ -203,13 +203,13 @@ def reproduce(request: Request) -> str:
     if request.what == "table 2":
         return "\n".join(["# QuadBoost, Table 2", "", *table_2_lines(), ""])
     make = partial(run_split, folder=request.data, quick=request.quick)
-    return page(request, results_of(request, "quadboost", units(request), make))
+    return page(request, results_of(request, "quadboost", partial(units, request), make))
 
 
 def units(request: Request) -> list[Unit]:
     """Split by split, so that an unfinished run has some of every set."""
     tables = [request.what.split()[-1]] if request.what.startswith("table") else ["1", LONGER]
-    names = request.choose(["zoo"] if request.quick else SETS, SETS)
+    names = with_files(request.choose(["zoo"] if request.quick else SETS, SETS), files_of(SETS), request)
     return [
         Unit(table, name, number)
         for table in tables

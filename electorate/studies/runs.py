@@ -114,10 +114,10 @@ def commit() -> str:
 # ---------------------------------------------------------------- running
 
 
-def results_of(request: Request, study: str, units: Iterable[Unit], make: Make) -> list[Row]:
+def results_of(request: Request, study: str, units: Callable[[], Iterable[Unit]], make: Make) -> list[Row]:
     """Return the stored results of a study, after running what is missing of the units."""
     path = request.results(study)
-    return read_results(path) if request.render else run_units(units, make, path, request.jobs)
+    return read_results(path) if request.render else run_units(units(), make, path, request.jobs)
 
 
 def run_units(units: Iterable[Unit], make: Make, path: Path, jobs: int = 1) -> list[Row]:

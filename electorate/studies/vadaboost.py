@@ -30,7 +30,7 @@ from electorate import (
     VadaBoostClassifier,
 )
 from electorate.studies import vadaboost_figures as figures
-from electorate.studies.binary_sets import BinarySet, Source, doubt, entry, read_set
+from electorate.studies.binary_sets import BinarySet, Source, doubt, entry, files_of, read_set, with_files
 from electorate.studies.pages import (
     Published,
     StudyTable,
@@ -253,13 +253,13 @@ def reproduce(request: Request) -> str:
     if request.what.startswith("figure"):
         return figures.reproduce(request)
     make = partial(run_split, folder=request.data, grids=QUICK if request.quick else PAPER)
-    return page(request, results_of(request, "vadaboost", units(request), make))
+    return page(request, results_of(request, "vadaboost", partial(units, request), make))
 
 
 def units(request: Request) -> list[Unit]:
     """Split by split, so that an unfinished run has some of every set."""
     chosen = [request.what.split()[-1]] if request.what.startswith("table") else list(TABLES)
-    names = request.choose(["wisc"] if request.quick else SETS, SETS)
+    names = with_files(request.choose(["wisc"] if request.quick else SETS, SETS), files_of(SETS), request)
     found = []
     for split, table, name in product(range(request.repeats or PLAN.paper), chosen, names):
         most = request.repeats or (1 if request.quick else repeats(SETS[name], request.data))
@@ -269,7 +269,8 @@ def units(request: Request) -> list[Unit]:
 
 
 def repeats(source: Source, folder: Path) -> int:
-    return PLAN.paper if min(entry(source.file, folder)["n_rows"], source.most or LARGE) < LARGE else PLAN.large
+    rows = entry(source.file, folder).get("n_rows") or len(read_set(source, folder).y)
+    return PLAN.paper if min(rows, source.most or LARGE) < LARGE else PLAN.large
 
 
 def tables(folder: Path) -> list[StudyTable]:
