@@ -205,7 +205,7 @@ class _Search:
         than twice as many voters as wanted ends the path: later ones leave more.
         """
         outputs, n_runs = self.outputs[run][:, rows], len(self.outputs)
-        voters = first_of_each(outputs)
+        voters, _ = first_of_each(outputs)
         second = self.labels[rows] == (1 if n_runs == 1 else run)
         matrix = VoterMatrix.of(outputs, second, self.counts[rows], self.given).only(voters)
         n = len(voters)

@@ -232,8 +232,9 @@ class RLPBoostClassifier(ReweighedClassifier):
 class RQPBoostClassifier(ReweighedClassifier):
     """RQPBoost: weights of the voters of an ensemble by a quadratic program.
 
-    min sum(alpha^2) + C sum(xi), y f >= 1 - xi, alpha >= 0 [1]_. The program is solved by an interior point method
-    of electorate; no other package is needed.
+    min sum(alpha^2) + C sum(xi), y f >= 1 - xi, alpha >= 0 [1]_, with a weight for every round of AdaBoost: a voter
+    that was found k times has k equal weights, and `steps_` has their sum. The program is solved by an interior point
+    method of electorate; no other package is needed.
 
     Parameters
     ----------
@@ -282,7 +283,7 @@ class RQPBoostClassifier(ReweighedClassifier):
     estimators_ : sequence of voters
         A read-only view of the voters; each has `predict` and `to_text`.
     steps_ : ndarray
-        alpha, one per voter that has a weight.
+        alpha, one per distinct voter that has a weight: the sum of the weights of its copies.
     estimator_weights_ : ndarray
         The weights of the voters; equal to `steps_`.
     estimator_errors_ : ndarray
@@ -296,7 +297,7 @@ class RQPBoostClassifier(ReweighedClassifier):
         How far the optimality conditions are from holding.
     history_ : dict of ndarray
         A row for every voter that has a weight; edge and error are under the sample weights. Of voters with the
-        same outputs on every row only the first is used.
+        same outputs on every row the first has the sum of their weights.
     stop_reason_ : str
         Why training ended: `converged`, `n_estimators`, `no_edge`, `solver` (it gave up), `time_limit` or
         `callback`.

@@ -37,20 +37,26 @@ MOST_ROUNDS = 20_000  # of the Lasso: near-copies of each other creep for ever
 
 @dataclass(frozen=True)
 class VoterMatrix:
-    """outputs[voter, example] from -1 to 1, the examples' labels as +-1 and their sample weights as given."""
+    """Voters and examples, without copies of either.
+
+    outputs[voter, example] from -1 to 1; the examples' labels as +-1 and their sample weights as given; times: how
+    often the ensemble has each voter.
+    """
 
     outputs: Floats
     signs: Floats
     mass: Floats
+    times: Floats
 
     @classmethod
-    def of(cls, outputs: Floats, second: Bools, counts: Ints, given: float) -> "VoterMatrix":
+    def of(cls, outputs: Floats, second: Bools, counts: Ints, given: float, times: Ints | None = None) -> "VoterMatrix":
         """second[row]: whether the label is the second one; counts: integers in proportion to the weights."""
         first, place = group_rows(keys_of(outputs.T), second.astype(np.int64))
         total = np.zeros(len(first), dtype=np.int64)
         np.add.at(total, place, counts)
         signs = np.where(second[first], 1.0, -1.0)
-        return cls(np.ascontiguousarray(outputs[:, first]), signs, mass_of(total, given))
+        often = np.ones(len(outputs)) if times is None else times.astype(np.float64)
+        return cls(np.ascontiguousarray(outputs[:, first]), signs, mass_of(total, given), often)
 
     @cached_property
     def awards(self) -> Floats:
@@ -61,7 +67,7 @@ class VoterMatrix:
             return np.asarray(self.awards @ weights)
 
     def only(self, voters: Ints) -> "VoterMatrix":
-        return VoterMatrix(self.outputs[voters], self.signs, self.mass)
+        return VoterMatrix(self.outputs[voters], self.signs, self.mass, self.times[voters])
 
     def best(self, weights: Floats) -> GeneratedVoter:
         t = int(np.argmax(self.edges(weights)))
@@ -93,9 +99,11 @@ def counted_rows(weights: Weights) -> tuple[Ints, Ints]:
     return used, counts[used] if len(counts) else np.ones(len(used), dtype=np.int64)
 
 
-def first_of_each(outputs: Floats) -> Ints:
-    """The voters, but of those with the same output for every row only the first."""
-    return np.sort(np.unique(keys_of(outputs), return_index=True)[1])
+def first_of_each(outputs: Floats) -> tuple[Ints, Ints]:
+    """The voters, but of those with the same output for every row only the first; and how many of each there are."""
+    _, first, times = np.unique(keys_of(outputs), return_index=True, return_counts=True)
+    order = np.argsort(first)
+    return first[order], times[order]
 
 
 def weigh_linear(voters: VoterMatrix, margin: Margin, solver: str, tol: float = 1e-9) -> Weighed:
@@ -128,11 +136,16 @@ def weigh_linear(voters: VoterMatrix, margin: Margin, solver: str, tol: float = 
 
 
 def weigh_quadratic(voters: VoterMatrix, c: float, tol: float = 1e-9) -> Weighed:
-    """RQPBoost."""
-    form = rqp(voters.mass, c)
-    found = solve_quadratic(voters.awards, form, tol)
-    alpha = np.asarray(on_grid(np.where(found.alpha > FAINT * found.alpha.max(initial=0.0), found.alpha, 0.0)))
-    objective = form.primal(alpha, margins_of(alpha, list(voters.awards), len(voters.mass)))
+    """RQPBoost, with a weight for every copy of a voter.
+
+    k copies have equal weights at the optimum, alpha / k, and so the penalty alpha^2 / k: in terms of alpha / sqrt(k)
+    this is the program for the outputs times sqrt(k).
+    """
+    form, root = rqp(voters.mass, c), np.sqrt(voters.times)
+    found = solve_quadratic(root[:, None] * voters.awards, form, tol)
+    weights = root * found.alpha
+    alpha = np.asarray(on_grid(np.where(weights > FAINT * weights.max(initial=0.0), weights, 0.0)))
+    objective = form.primal(alpha / root, margins_of(alpha, list(voters.awards), len(voters.mass)))
     failed = "" if found.converged else "the interior point method ended early"
     gap = found.gap + max(0.0, objective - found.objective) / max(1.0, abs(objective))
     return Weighed(alpha, objective, gap, found.residual, failed)
@@ -143,7 +156,7 @@ def weigh_again(
 ) -> tuple[list[list[tuple[int, float]]], list[Trace], str]:
     """Weigh the voters of an ensemble for each group of labels: the voters with weights, traces, a failure's message.
 
-    outputs: of the ensemble's voters; of equal ones only the first is weighed.
+    outputs: of the ensemble's voters; of equal ones the first has the weight of all.
     """
     used, counts = counted_rows(examples.weights)
     picks, traces, failed = [], [], ""
@@ -151,9 +164,9 @@ def weigh_again(
         started = time.perf_counter()
         mine = np.flatnonzero(outputs.steps(number) > 0)
         matrix = outputs.outputs(rows, number)[np.ix_(mine, used)]
-        distinct = first_of_each(matrix) if len(mine) else mine
-        mine = mine[distinct]
-        voters = VoterMatrix.of(matrix[distinct], group[examples.labels[used]] > 0, counts, examples.weights.given)
+        distinct, times = first_of_each(matrix) if len(mine) else (mine, mine)
+        mine, second = mine[distinct], group[examples.labels[used]] > 0
+        voters = VoterMatrix.of(matrix[distinct], second, counts, examples.weights.given, times)
         found = weigh(voters) if len(mine) else Weighed(np.empty(0), 0.0, 0.0)
         picks.append([(int(mine[t]), float(found.alpha[t])) for t in np.flatnonzero(found.alpha)])
         traces.append(trace_of(found, voters, time.perf_counter() - started))

@@ -30,8 +30,8 @@ KINDS = {"lp": RLPBoostClassifier, "qp": RQPBoostClassifier}
 
 def awards_of(model: Any, X: Any, y: Any) -> Any:
     """[voter, row] of y h, by the voters' own predictions."""
-    said = np.array([np.where(voter.predict(X) == 1, 1.0, -1.0) for voter in model.estimators_])
-    return np.unique(said, axis=0) * np.where(y == 1, 1.0, -1.0)
+    outputs = np.array([np.where(voter.predict(X) == 1, 1.0, -1.0) for voter in model.estimators_])
+    return outputs * np.where(y == 1, 1.0, -1.0)
 
 
 def test_rlp_is_the_program_over_the_voters_of_adaboost() -> None:
@@ -52,15 +52,19 @@ def test_rlp_is_the_program_over_the_voters_of_adaboost() -> None:
 
 
 def test_rqp_is_the_program_over_the_voters_of_adaboost() -> None:
+    """One weight for every round: the copies of a voter have a weight each, and steps_ their sum."""
     X, y = table(1, n=80)
-    base = AdaBoostClassifier(n_estimators=20).fit(X, y)
+    base = AdaBoostClassifier(n_estimators=40).fit(X, y)
     model = RQPBoostClassifier(ensemble=base, C=0.2).fit(X, y)
-    best = by_projected_gradient(awards_of(base, X, y), np.full(len(y), 0.2), 20_000)
+    awards = awards_of(base, X, y)
+    best = by_projected_gradient(awards, np.full(len(y), 0.2), 20_000)
     assert model.history_["objective"][-1] == pytest.approx(best, rel=1e-7)
     assert model.kkt_residual_ < 1e-6
     assert model.gap_ < 1e-7
     f = np.where(y == 1, 1, -1) * model.decision_function(X)
-    objective = np.sum(model.steps_**2) + 0.2 * np.maximum(0, 1 - f).sum()
+    times = [np.sum(np.all(awards == one, axis=1)) for one in awards_of(model, X, y)]
+    assert max(times) > 1
+    objective = np.sum(model.steps_**2 / times) + 0.2 * np.maximum(0, 1 - f).sum()
     assert model.history_["objective"][-1] == pytest.approx(objective, rel=1e-9)
 
 
