@@ -1,6 +1,8 @@
 """The study of QuadBoost's tables: data as the paper splits them, and the paper's own figures."""
 
 import os
+from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -9,7 +11,7 @@ import pytest
 from electorate.cli import main
 from electorate.studies import quadboost as study
 from electorate.studies.binary_sets import read_set
-from electorate.studies.request import Lines
+from electorate.studies.request import Lines, Request
 
 FOLDER = Path(os.environ.get("ELECTORATE_DATA", Path(__file__).resolve().parents[3] / "shared" / "data"))
 needs_data = pytest.mark.skipif(not (FOLDER / "DATASETS.json").exists(), reason="the data sets are not here")
@@ -61,3 +63,13 @@ def test_table_2_needs_no_data(tmp_path: Path, capsys: pytest.CaptureFixture[str
     where = ["--data", str(tmp_path), "--out", str(tmp_path / "out")]
     assert main(["reproduce", "quadboost", "--table", "2", *where]) == 0
     assert "| LPBoost | QuadBoost | 5, 7, 13 |" in capsys.readouterr().out
+
+
+@needs_data
+def test_a_data_set_with_few_test_rows_has_more_splits() -> None:
+    request = Request("all", False, FOLDER, FOLDER)
+    count = Counter(unit.data for unit in study.units(request) if unit.table == "1")
+    assert count["zoo"] == 10
+    assert count["hepatitis"] == study.MORE_SPLITS["hepatitis"] == max(count.values())
+    assert len(study.units(replace(request, repeats=3))) == 2 * 3 * len(study.SETS)
+    assert {unit.split for unit in study.units(request) if unit.table == study.LONGER} == {0}
