@@ -71,14 +71,15 @@ def _wanted(options: argparse.Namespace, name: str, study: Any) -> list[str]:
     if asked is not None and asked not in study.OFFERS:
         offers = "\n".join(f"--{what}: {does}" for what, does in study.OFFERS.items())
         raise ValueError(f"there is no {asked} of {name}; choose from\n{offers}")
-    every = [EVERY] if options.render else list(getattr(study, "WHOLE", study.OFFERS))
+    whole = list(getattr(study, "WHOLE", study.OFFERS))
+    every = [EVERY] if options.render and EVERY in whole else whole
     return every if asked is None else [asked]
 
 
 def _reproduce(options: argparse.Namespace, name: str, study: Any, what: str, out: Path) -> None:
     from electorate.studies.request import Request
 
-    needed = study.NEEDS_DATA if what == EVERY else [one for one in study.NEEDS_DATA if one == what]
+    needed = not options.render and (what in study.NEEDS_DATA or (what == EVERY and bool(study.NEEDS_DATA)))
     if needed and not Path(options.data).is_dir():
         raise ValueError(
             f"no folder {literal(options.data)} of data sets: add --data FOLDER, or set ELECTORATE_DATA; `electorate "

@@ -5,6 +5,7 @@ errors on regression problems (electorate/studies/medboost.py).
 """
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from itertools import product
@@ -136,8 +137,9 @@ def theorem_1_models(plan: Plan) -> dict[str, Any]:
     }
 
 
-def check_theorem_1(model: Any, rows: Part, rhos: Floats) -> dict[str, float]:
-    """Compare L^(rho) of eq. 9 with the product of E_rho, for every rho after every round."""
+def check_theorem_1(model: Any, draw: Callable[[], tuple[Part, Part]], rhos: Floats) -> dict[str, float]:
+    """Compare L^(rho) of eq. 9 with the product of E_rho, for every rho after every round. draw(): rows, and others."""
+    rows, _ = draw()
     fitted = model.fit(rows.X, rows.y)
     seen = np.array([list(fitted.staged_robust_error(rows.X, rows.y, rho)) for rho in rhos.tolist()])
     bound = fitted.error_bounds(rhos)
@@ -161,9 +163,9 @@ def theorem_1(request: Request, plan: Plan, lines: Lines) -> list[str]:
     )
     table = []
     for name, (title, model) in product(problems(request, plan), theorem_1_models(plan).items()):
-        rows = some_rows(name, request.data, plan.rows)[0]
+        draw = partial(some_rows, name, request.data, plan.rows)
         rhos = np.linspace(LINEAR_FROM if model.cost == "linear" else -1.0, 1.0, plan.rhos)
-        found = lines.compute(["1", plan.rows, name, title], partial(check_theorem_1, model, rows, rhos))
+        found = lines.compute(["1", plan.rows, name, title], partial(check_theorem_1, model, draw, rhos))
         counts = (f"{found[k]:,.0f}" for k in ("rounds", "pairs", "violations"))
         shares = (f"{found['useful']:.0%}", f"{found['distance']:.3f}", f"{found['largest rho']:.2f}")
         table.append([name, title, *counts, *shares])
@@ -193,9 +195,9 @@ SETTINGS = (
 )
 
 
-def check_theorem_2(setting: Setting, plan: Plan, rows: tuple[Part, Part], nu: float) -> dict[str, float]:
-    """Follow the minimum margin for as many rounds as the theorem allows."""
-    part, others = rows
+def check_theorem_2(setting: Setting, plan: Plan, draw: Callable[[], tuple[Part, Part]], nu: float) -> dict[str, float]:
+    """Follow the minimum margin for as many rounds as the theorem allows. draw(): rows, and those for the voters."""
+    part, others = draw()
     outputs = predictions(trees(others, plan.voters), part.X, setting.abstain)
     weight = np.ones(len(part.y))
     if setting.weighted:
@@ -230,9 +232,9 @@ def theorem_2(request: Request, plan: Plan, lines: Lines) -> list[str]:
     )
     table = []
     for name in problems(request, plan):
-        rows = some_rows(name, request.data, plan.rows)
+        draw = partial(some_rows, name, request.data, plan.rows)
         for setting, nu in product(SETTINGS, plan.nus):
-            make = partial(check_theorem_2, setting, plan, rows, nu)
+            make = partial(check_theorem_2, setting, plan, draw, nu)
             found = lines.compute(["2", plan.rows, plan.voters, name, setting.title, nu], make)
             away = found["least"] - found["goal"]
             counts = (f"{found[k]:,.0f}" for k in ("allowed", "first", "for good"))

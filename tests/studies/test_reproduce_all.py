@@ -1,6 +1,7 @@
 """`electorate reproduce all --quick`: every page and result of the five papers, in small; and a second run."""
 
 import os
+import shutil
 from itertools import product
 from pathlib import Path
 
@@ -16,6 +17,7 @@ from electorate.studies import deepboost_readings as readings
 from electorate.studies.runs import FIELDS, read_results
 
 mpl.use("Agg")
+STORED = Path(__file__).parents[2] / "docs" / "studies"
 DATA = Path(os.environ.get("ELECTORATE_DATA", Path(__file__).parents[3] / "shared" / "data"))
 pytestmark = pytest.mark.skipif(not (DATA / "DATASETS.json").exists(), reason="the data sets are not here")
 OTHER_READINGS = tuple(readings.named(name, one) for name, one in product(readings.ALGORITHMS, readings.READINGS))
@@ -87,6 +89,17 @@ def test_pages_are_rendered_from_stored_results(out: Path, tmp_path: Path, capsy
     assert {path.name: path.read_text(encoding="utf-8") for path in out.glob("*.md")} == before
     assert main([*command, str(tmp_path)]) == 0
     assert capsys.readouterr().err.count("has no results of") == len(PAPERS)
+
+
+@pytest.mark.parametrize("paper", ["peers", "certificates"])
+def test_pages_of_a_study_without_a_common_page_are_rendered(paper: str, tmp_path: Path) -> None:
+    """Its tables one by one, from the results in docs/studies; the data sets are not needed."""
+    for path in STORED.glob(f"{paper}*.csv"):
+        shutil.copy(path, tmp_path)
+    assert main(["reproduce", paper, "--render", "--data", str(tmp_path / "nowhere"), "--out", str(tmp_path)]) == 0
+    pages = sorted(path.name for path in tmp_path.glob("*.md"))
+    assert pages == [f"{paper}-table-{number}.md" for number in range(1, 1 + len(pages))]
+    assert len(pages) >= 2
 
 
 def test_the_command_names_what_is_wrong(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

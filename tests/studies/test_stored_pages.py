@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from electorate.cli import main
-from electorate.studies.overview import PAPERS, overview_lines
+from electorate.commands import reproduce
+from electorate.studies.overview import overview_lines
 from electorate.studies.runs import read_results
 
 DATA = Path(os.environ.get("ELECTORATE_DATA", Path(__file__).parents[3] / "shared" / "data"))
@@ -16,12 +17,13 @@ pytestmark = [
     pytest.mark.skipif(not (DATA / "DATASETS.json").exists(), reason="the data sets are not here"),
     pytest.mark.skipif(not STORED.exists(), reason="the pages are not here"),
 ]
-NAMES = [study.__name__.rpartition(".")[2] for study in PAPERS.values()]
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", reproduce.PAPERS)
 def test_the_page_of_a_paper_is_made_from_its_results(name: str, tmp_path: Path) -> None:
-    shutil.copy(STORED / f"{name}.csv", tmp_path)
+    for path in (STORED / f"{name}.csv", STORED / f"{name}.jsonl"):
+        if path.exists():
+            shutil.copy(path, tmp_path)
     assert main(["reproduce", name, "--render", "--data", str(DATA), "--out", str(tmp_path)]) == 0
     stored = (STORED / f"{name}.md").read_text(encoding="utf-8")
     assert (tmp_path / f"{name}.md").read_text(encoding="utf-8") == stored
@@ -33,6 +35,6 @@ def test_the_index_has_the_numbers_of_all_tables() -> None:
 
 
 def test_no_row_is_stored_twice() -> None:
-    for name in NAMES:
+    for name in reproduce.PAPERS:
         keys = [(row.unit, row.outcome.algorithm) for row in read_results(STORED / f"{name}.csv")]
         assert len(keys) == len(set(keys)) > 0, name
