@@ -104,7 +104,7 @@ def with_files(names: list[str], files: Mapping[str, tuple[str, ...]], request: 
     """
     missing = {name: [one for one in files.get(name, ()) if file_of(one, request.data) is None] for name in names}
     found = [name for name in names if not missing[name]]
-    absent = ", ".join(one for every in missing.values() for one in every)
+    absent = ", ".join(dict.fromkeys(one for every in missing.values() for one in every))
     if absent and (request.only or not found):
         raise ValueError(
             f"{literal(request.data)} has no NAME.csv.gz or NAME.csv of {absent}: `electorate data NAME --out "
@@ -121,8 +121,7 @@ def doubt(source: Source, folder: Path, paper: str) -> tuple[str, str]:
         return source.doubt, source.confidence
     known = entry(source.file, folder)
     if not known:
-        classes = "two classes already" if not source.positive else f"{', '.join(source.positive)} against the rest"
-        return "; ".join(filter(None, (classes, source.doubt))), "unknown"
+        return "; ".join(filter(None, (_classes(source), source.doubt))), "unknown"
     rules = [rule for rule in known.get("binary_rules", []) if rule["paper"] == paper]
     digits = {f"{a} vs {b}" for a in source.negative for b in source.positive}
     digits |= {f"{a} = -1, {b} = +1" for a in source.negative for b in source.positive}
@@ -130,6 +129,15 @@ def doubt(source: Source, folder: Path, paper: str) -> tuple[str, str]:
     if rule is None:
         return source.doubt or "not in DATASETS.json", "low"
     return "; ".join(filter(None, (rule["rule"], source.doubt))), rule["confidence"]
+
+
+def _classes(source: Source) -> str:
+    """How the set is made binary, by its source alone."""
+    if source.above is not None:
+        return f"above {source.above:g} against the rest"
+    if not source.positive:
+        return "two classes already"
+    return f"{', '.join(source.positive)} against {', '.join(source.negative) or 'the rest'}"
 
 
 @lru_cache(maxsize=4)

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from electorate import DeepBoostClassifier
-from electorate.studies.binary_sets import Source, read_set
+from electorate.studies.binary_sets import Source, file_of, read_set
 from electorate.studies.request import markdown_table
 from electorate.studies.runs import Row
 from electorate.theory import complexity
@@ -70,7 +70,7 @@ def lines(rows: Sequence[Row], sources: dict[str, Source], folder: Path, train_s
 
 def _value_lines(names: list[str], sources: dict[str, Source], folder: Path, train_share: float) -> list[str]:
     body = []
-    for name in names:
+    for name in (one for one in names if file_of(sources[one].file, folder)):
         n, d = read_set(sources[name], folder).X.shape
         n = round(train_share * n)
         body.append([name, n, d, *(f"{one:.3f} / {other:.3f}" for one, other in values(n, d).values())])
