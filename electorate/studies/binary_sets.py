@@ -100,10 +100,13 @@ def files_of(sources: Mapping[str, Any]) -> dict[str, tuple[str, ...]]:
 def with_files(names: list[str], files: Mapping[str, tuple[str, ...]], request: Request) -> list[str]:
     """The data sets whose files are in the folder. The others are listed on standard error.
 
-    ValueError if a missing one was asked for by its name, or if none is left.
+    A quick run takes any one that is there. ValueError if a missing one was asked for by its name, or if none is left.
     """
-    missing = {name: [one for one in files.get(name, ()) if file_of(one, request.data) is None] for name in names}
+    missing = {name: [one for one in files[name] if file_of(one, request.data) is None] for name in files}
     found = [name for name in names if not missing[name]]
+    if request.quick and not found and not request.only:
+        found = [name for name in files if not missing[name]][:1]
+    missing = {name: missing[name] for name in names}
     absent = ", ".join(dict.fromkeys(one for every in missing.values() for one in every))
     if absent and (request.only or not found):
         raise ValueError(
