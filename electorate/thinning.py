@@ -59,7 +59,7 @@ def _by_margin(matrix: VoterMatrix, strengths: Strengths) -> Iterator[Floats]:
 
 
 def _by_square(matrix: VoterMatrix, strengths: Strengths) -> Iterator[Floats]:
-    """RQPBoost with C = 1 / (strength^2 n), where n is the total weight of the rows."""
+    """RQPBoost with one weight per distinct voter, and C = 1 / (strength^2 n); n is the total weight of the rows."""
     for strength in strengths:
         yield weigh_quadratic(matrix, 1.0 / (strength**2 * float(matrix.mass.sum())), 1e-5).alpha
 
@@ -261,7 +261,7 @@ class ThinnedClassifier(TakesInstances, Undoing, Certified, Exported, VotingClas
         means :class:`AdaBoostClassifier` with 100 rounds.
     by : {"quad-l1", "lp", "qp"}, default="quad-l1"
         The program that the weights solve: the Lasso, min mean (y - f)^2 + 2 lam sum|alpha| (QuadBoost-L1); the soft
-        margin (LPBoost); or RQPBoost.
+        margin (LPBoost); or RQPBoost, with one weight per distinct voter.
     max_voters : int or None, default=None
         The most voters to keep; for more than two classes at least one per class. The strength of regularisation is the
         one with the best held-out accuracy; if it leaves more voters, only those with the largest weights are kept

@@ -10,7 +10,9 @@ import numpy as np
 from electorate.algorithms.lpboost import Normalised, refuse_scale
 from electorate.arrays import Floats
 
-LEAST_SCALE = 1e-6  # of C times the total weight: alpha is at most half of it, and votes are multiples of 2^-40
+LEAST_SCALE = (
+    1e-6  # of C times the total weight: alpha per copy of a voter is at most half of it; votes are multiples of 2^-40
+)
 
 
 def rlp(mass: Floats, c: float) -> Normalised:

@@ -50,6 +50,10 @@ def _positive(text: str) -> int:
 
 
 def run(options: argparse.Namespace) -> int:
+    from electorate.studies.binary_sets import NoDataError
+
+    if options.render and (options.sets or options.repeats):
+        raise ValueError("--render makes the pages of all stored results again: leave out --sets and --repeats")
     names = PAPERS if options.paper == EVERY else (options.paper,)
     studies = {name: import_module(f"electorate.studies.{name}") for name in names}
     if options.list:
@@ -59,8 +63,13 @@ def run(options: argparse.Namespace) -> int:
     out = Path(options.out or f"{options.paper}.reproduce")
     out.mkdir(parents=True, exist_ok=True)
     for name, study in studies.items():
-        for what in _wanted(options, name, study):
-            _reproduce(options, name, study, what, out)
+        try:
+            for what in _wanted(options, name, study):
+                _reproduce(options, name, study, what, out)
+        except NoDataError as error:
+            if options.paper != EVERY:
+                raise
+            print(f"{name} ends here: {error}", file=sys.stderr)
     return 0
 
 
@@ -86,7 +95,10 @@ def _reproduce(options: argparse.Namespace, name: str, study: Any, what: str, ou
             "data NAME --out FOLDER/NAME.csv` fetches a data set"
         )
     if needed and name not in PAPERS and not (Path(options.data) / "DATASETS.json").exists():
-        raise ValueError(f"{literal(options.data)} has no DATASETS.json, which lists the data sets that {name} uses")
+        raise ValueError(
+            f"{literal(options.data)} has no DATASETS.json, which lists the data sets that {name} uses: --data names a "
+            "folder that has it"
+        )
     if options.render and not any(out.glob(f"{name}*.csv")) and not any(out.glob("*.jsonl")):
         print(f"{literal(out)} has no results of {name}", file=sys.stderr)
         return

@@ -232,9 +232,9 @@ class RLPBoostClassifier(ReweighedClassifier):
 class RQPBoostClassifier(ReweighedClassifier):
     """RQPBoost: weights of the voters of an ensemble by a quadratic program.
 
-    min sum(alpha^2) + C sum(xi), y f >= 1 - xi, alpha >= 0 [1]_, with a weight for every round of AdaBoost: a voter
-    that was found k times has k equal weights, and `steps_` has their sum. The program is solved by an interior point
-    method of electorate; no other package is needed.
+    min sum(alpha^2) + C sum(xi), y f >= 1 - xi, alpha >= 0 [1]_, with a weight for every voter of the ensemble, which
+    for AdaBoost is every round: a voter that occurs k times has k equal weights, and `steps_` has their sum. The
+    program is solved by an interior point method of electorate; no other package is needed.
 
     Parameters
     ----------

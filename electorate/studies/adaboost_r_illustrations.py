@@ -2,8 +2,8 @@
 
 The paper draws both by hand. Figure 2: margins (eq. 9) of training rows without noise, so that the error of the
 empirical Bayes rule is 0, under the bound of Theorem 1, which moves towards theta = 1. Figure 3: the margin graph of
-the Bayes rule for one row of XD6 whose label is inverted with probability eta; stairs of height eta at -(1 - 2 eta) and
-of height 1 at 1 - 2 eta.
+the Bayes rule for one row of XD6 whose label is inverted with probability eta: it rises to eta at -(1 - 2 eta) and to 1
+at 1 - 2 eta.
 """
 
 from dataclasses import dataclass
@@ -114,15 +114,13 @@ def reproduce(request: Request) -> str:
         graphs = local_graphs()
         figure, title = figure_3(graphs), "a local margin graph of the Bayes rule"
         cells = [
-            [f"{rate:g}", *(f"{value:.4f}" for value in (graph.minimum, graph.margin_error(0.0), -graph.minimum))]
+            [f"{rate:g}", *(f"{x:.4f}" for x in (graph.minimum, graph.margin_error(0.0), graph.values.max()))]
             for rate, graph in graphs.items()
         ]
         table = markdown_table("eta | first stair at | height between the stairs | second stair at", cells, "rrrr")
         text = "One row of XD6, whose label is inverted with probability eta."
-    picture = request.save(figure, "adaboost_r")
-    return "\n".join(
-        [f"# AdaBoost_R, Figure {request.number}: {title}", "", f"{text} The picture: {picture}.", "", *table]
-    )
+    text += f" The picture: {request.save(figure, 'adaboost_r')}." + (" A quick run." if request.quick else "")
+    return "\n".join([f"# AdaBoost_R, Figure {request.number}: {title}", "", text, "", *table])
 
 
 def _both(stage: Stage, theta: float) -> str:

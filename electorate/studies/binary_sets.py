@@ -1,6 +1,6 @@
 """Data sets of two classes, as the papers used them: which file, which classes, and how sure that is.
 
-A folder of data sets has NAME.csv.gz or NAME.csv; the last column is `target`. DATASETS.json beside them is optional.
+A folder of data sets has NAME.csv.gz or NAME.csv with the column `target`. DATASETS.json beside them is optional.
 It lists which columns of numbers are categories, and how certain it is that the two classes are the paper's.
 """
 
@@ -20,6 +20,10 @@ from electorate.studies.request import Floats, Request, numbers
 
 Labels = NDArray[np.int64]
 MNIST_SIDE = 28
+
+
+class NoDataError(ValueError):
+    """A folder has none of the data sets of a study, or not one that was asked for."""
 
 
 @dataclass(frozen=True)
@@ -100,7 +104,7 @@ def files_of(sources: Mapping[str, Any]) -> dict[str, tuple[str, ...]]:
 def with_files(names: list[str], files: Mapping[str, tuple[str, ...]], request: Request) -> list[str]:
     """The data sets whose files are in the folder. The others are listed on standard error.
 
-    A quick run takes any one that is there. ValueError if a missing one was asked for by its name, or if none is left.
+    A quick run takes any one that is there. NoDataError if a missing one was asked for by its name, or if none is left.
     """
     missing = {name: [one for one in files[name] if file_of(one, request.data) is None] for name in files}
     found = [name for name in names if not missing[name]]
@@ -109,12 +113,12 @@ def with_files(names: list[str], files: Mapping[str, tuple[str, ...]], request: 
     missing = {name: missing[name] for name in names}
     absent = ", ".join(dict.fromkeys(one for every in missing.values() for one in every))
     if absent and (request.only or not found):
-        raise ValueError(
+        raise NoDataError(
             f"{literal(request.data)} has no NAME.csv.gz or NAME.csv of {absent}: `electorate data NAME --out "
-            "FOLDER/NAME.csv` fetches a data set, and --data or ELECTORATE_DATA names the folder"
+            "FOLDER/NAME.csv` fetches those that `electorate data` lists; --data or ELECTORATE_DATA names the folder"
         )
     if absent:
-        print(f"not run, because {literal(request.data)} has no file of them: {absent}", file=sys.stderr)
+        print(f"skipped, because {literal(request.data)} has no file of them: {absent}", file=sys.stderr)
     return found
 
 
@@ -124,7 +128,8 @@ def doubt(source: Source, folder: Path, paper: str) -> tuple[str, str]:
         return source.doubt, source.confidence
     known = entry(source.file, folder)
     if not known:
-        return "; ".join(filter(None, (_classes(source), source.doubt))), "unknown"
+        classes = _classes(source) if source.positive or source.above is not None else "two classes already"
+        return "; ".join(filter(None, (classes, source.doubt))), "unknown"
     rules = [rule for rule in known.get("binary_rules", []) if rule["paper"] == paper]
     digits = {f"{a} vs {b}" for a in source.negative for b in source.positive}
     digits |= {f"{a} = -1, {b} = +1" for a in source.negative for b in source.positive}
@@ -139,7 +144,7 @@ def _classes(source: Source) -> str:
     if source.above is not None:
         return f"above {source.above:g} against the rest"
     if not source.positive:
-        return "two classes already"
+        return "two"
     return f"{', '.join(source.positive)} against {', '.join(source.negative) or 'the rest'}"
 
 
@@ -153,18 +158,22 @@ def read_set(source: Source, folder: Path) -> BinarySet:
         labels = table["target"].astype(str).str.removesuffix(".0").to_numpy()
         X = _features(table, known, source)
     if source.above is not None:
-        y = labels.astype(np.float64) > source.above
-        used = np.ones(len(y), dtype=np.bool_)
-    else:
-        positive = source.positive or (str(np.unique(labels)[-1]),)
-        y = np.isin(labels, positive)
-        if not y.any() or y.all():
-            raise ValueError(
-                f"data set {source.file}: the target must have {', '.join(positive)} and other classes; it has "
-                f"{', '.join(literal(one) for one in np.unique(labels)[:10])}"
-            )
-        used = y | np.isin(labels, source.negative) if source.negative else np.ones(len(y), dtype=np.bool_)
-    return BinarySet(X, y.astype(np.int64)).take(np.flatnonzero(used))
+        return BinarySet(X, (_quantities(labels, source) > source.above).astype(np.int64))
+    classes = np.unique(labels).tolist()
+    positive = source.positive or tuple(classes[-1:])
+    negative = source.negative or tuple(name for name in classes if name not in positive)
+    if not negative or not {*positive, *negative} <= {*classes} or (not source.positive and len(classes) != 2):
+        found = ", ".join(map(literal, classes[:10]))
+        raise ValueError(f"data set {source.file}: its classes should be {_classes(source)}; the target has {found}")
+    used = np.isin(labels, (*positive, *negative))
+    return BinarySet(X, np.isin(labels, positive).astype(np.int64)).take(np.flatnonzero(used))
+
+
+def _quantities(labels: Any, source: Source) -> Floats:
+    try:
+        return np.asarray(labels.astype(np.float64))
+    except ValueError as error:
+        raise ValueError(f"data set {source.file}: the target must be numbers: {error}") from None
 
 
 def _table(source: Source, folder: Path) -> tuple[Any, dict[str, Any]]:
@@ -180,10 +189,10 @@ def _table(source: Source, folder: Path) -> tuple[Any, dict[str, Any]]:
 
 
 def path_of(name: str, folder: Path) -> Path:
-    """The file of a data set; ValueError if there is none."""
+    """The file of a data set; NoDataError if there is none."""
     path = file_of(name, folder)
     if path is None:
-        raise ValueError(f"{literal(folder)} has no {name}.csv.gz or {name}.csv")
+        raise NoDataError(f"{literal(folder)} has no {name}.csv.gz or {name}.csv")
     return path
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from sklearn.base import clone
 
 from electorate import DeepBoostClassifier
 from electorate.studies.binary_sets import Source, file_of, read_set
@@ -24,7 +25,8 @@ SPLITS = {"trees, 1 split": 1, "trees, 7 splits": 7, "trees, 63 splits": 63}
 
 def provable(model: DeepBoostClassifier, n: int) -> DeepBoostClassifier:
     """The model with provable complexities; n, the number of rows, is not needed."""
-    return DeepBoostClassifier(**{**model.get_params(deep=False), "complexity": "provable"})
+    changed: DeepBoostClassifier = clone(model).set_params(complexity="provable")
+    return changed
 
 
 def values(n: int, d: int) -> dict[str, tuple[float, float]]:

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from electorate import AdaBoostClassifier, CumulativeMarginsDisplay, DeepBoostClassifier, Trees, TreeSizesDisplay
+from electorate.studies.binary_sets import Source, read_set
 from electorate.studies.request import Request, markdown_table
 
 NEEDS_DATA = ("figure 3", "figure 4")
@@ -36,12 +37,9 @@ QUICK = Plan(depth=3, rounds=15)
 
 def rows(folder: Path) -> tuple[Any, Any]:
     """Nine tenths of ionosphere, the second class as 1."""
-    import pandas as pd
-
-    table = pd.read_csv(folder / "ionosphere.csv.gz")
-    y = table.pop("target").to_numpy()
-    chosen = np.random.default_rng(0).permutation(len(y))[: 9 * len(y) // 10]
-    return table.to_numpy(dtype=np.float64)[chosen], (y == np.unique(y)[-1]).astype(np.int64)[chosen]
+    data = read_set(Source("ionosphere"), folder)
+    rows = data.take(np.random.default_rng(0).permutation(len(data.y))[: 9 * len(data.y) // 10])
+    return rows.X, rows.y
 
 
 def models(plan: Plan) -> dict[str, Any]:

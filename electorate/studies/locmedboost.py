@@ -292,7 +292,8 @@ def reproduce(request: Request) -> str:
     small = ["A small version: few rows, rounds and voters.", ""] if request.quick else []
     page = ["# LocMedBoost", "", *small]
     page += [
-        "The paper has no experiments. Here are observations of its theorems, and errors on regression problems.",
+        "The paper has no experiments. This page compares its theorems with observations, and adds errors on "
+        "regression problems.",
         "",
     ]
     for name in THEOREMS if request.what == "all" else (request.what,):

@@ -143,7 +143,7 @@ def fit_medboost(part: Part, options: Options, rounds: int) -> Any:
 
 
 def best_options(parts: Parts, cost: str, rules: list[Options], rounds: int) -> tuple[float, Options]:
-    """The eps and the rule for rho with the lowest validation error in the first rounds, and this error before them."""
+    """Return the lowest validation error in the first rounds, and the eps and rule for rho that reach it."""
     train, judged, scale = parts["train"], parts["validation"], typical(parts["train"].y)
     found = []
     for share, rule in product(SHARES, rules):
@@ -272,24 +272,24 @@ def reproduce(request: Request) -> list[str]:
         here = with_files(names, FILES, request)
         return [Unit(TABLE, name, seed) for seed, name in product(range(request.repeats or plan.splits), here)]
 
-    return report(results_of(request, "locmedboost", units, make), plan.rounds)
+    return report(results_of(request, "locmedboost", units, make), plan)
 
 
 # ---------------------------------------------------------------- the report
 
 
-def report(rows: list[Row], rounds: int) -> list[str]:
+def report(rows: list[Row], plan: Plan) -> list[str]:
     """The lines of the page, from the stored rows; none without rows."""
     if not rows:
         return []
     by_set = {name: _by_algorithm(rows, name) for name in SETS if any(row.unit.data == name for row in rows)}
-    splits = sorted({len(found["MedBoost"]) for found in by_set.values()})
+    splits, rounds = sorted({len(found["MedBoost"]) for found in by_set.values()}), plan.rounds
     lines = [
         "## Regression problems",
         "",
-        "Errors of MedBoost on eight problems, beside AdaBoost.R2 and gradient boosting. Random splits of each: "
-        f"{', '.join(map(str, splits))}; 50% training, 15% validation, 15% calibration and 20% test rows; at most "
-        f"{MOST_ROWS:,} rows of a data set, drawn again in every split (fewer than abalone and california_housing "
+        f"Errors of MedBoost on {len(by_set)} problems, beside AdaBoost.R2 and gradient boosting. Random splits of "
+        f"each: {', '.join(map(str, splits))}; 50% training, 15% validation, 15% calibration and 20% test rows; at "
+        f"most {plan.rows:,} rows of a data set, drawn again in every split (fewer than abalone and california_housing "
         f"have); Friedman's problems have {FRIEDMAN_ROWS:,} new rows in every split. All trees have depth 3. eps and "
         f"rho have the lowest validation error within {min(TRY_ROUNDS, rounds)} rounds (eps: "
         f"{', '.join(map(str, SHARES))} times the median distance of the targets from their median; rho: adaptive with "
@@ -303,7 +303,12 @@ def report(rows: list[Row], rounds: int) -> list[str]:
         provenance(rows),
         "",
     ]
-    parts = (_error_table(by_set, rounds), _end_table(by_set, rounds), _outlier_table(by_set), _interval_table(by_set))
+    parts = (
+        _error_table(by_set, rounds),
+        _end_table(by_set, rounds),
+        _outlier_table(by_set, rounds),
+        _interval_table(by_set),
+    )
     return [*lines, *(line for part in parts for line in part)]
 
 
@@ -338,8 +343,9 @@ def _rise(errors: list[float], chosen: list[Outcome]) -> float:
 
 
 def _algorithms(by_set: BySet, prefix: str = "") -> list[str]:
-    """The algorithms without a prefix, or those with it."""
-    every = next(iter(by_set.values()))
+    """The algorithms that all problems have: those without a prefix, or those with it."""
+    first, *others = by_set.values()
+    every = [name for name in first if all(name in other for other in others)]
     return [name for name in every if (name.startswith(prefix) if prefix else ": " not in name)]
 
 
@@ -387,7 +393,7 @@ def _end_table(by_set: BySet, rounds: int) -> list[str]:
     return [*lines, ""]
 
 
-def _outlier_table(by_set: BySet) -> list[str]:
+def _outlier_table(by_set: BySet, rounds: int) -> list[str]:
     algorithms, body, bad = _algorithms(by_set, OUTLIERS), [], []
     for name, found in by_set.items():
         errors = {algorithm: _errors(found[algorithm]) for algorithm in algorithms}
@@ -401,7 +407,7 @@ def _outlier_table(by_set: BySet) -> list[str]:
         "",
         f"A tenth of the training and validation targets is moved, up or down, by {FAR:g} to {2 * FAR:g} "
         f"times the median distance of the targets from their median. Test errors at the T chosen among "
-        f"{OUTLIER_ROUNDS}, and their increase over the errors without outliers.",
+        f"{min(rounds, OUTLIER_ROUNDS)}, and their increase over the errors without outliers.",
         "",
         *markdown_table(head, body),
         "",

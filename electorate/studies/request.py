@@ -115,9 +115,9 @@ def stored_rows(path: Path, texts: tuple[str, ...]) -> list[dict[str, Any]]:
 
 
 def numbers(table: Any) -> Floats:
-    """The columns of a pandas table but the last: numbers as they are, texts as codes in order, NaN if missing."""
+    """The columns of a pandas table but `target`: numbers as they are, texts as codes in order, NaN if missing."""
     columns = []
-    for name in table.columns[:-1]:
+    for name in table.columns.drop("target"):
         column = table[name]
         if column.dtype.kind in "iufb":
             columns.append(np.asarray(column.to_numpy(), dtype=np.float64))

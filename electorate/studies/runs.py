@@ -39,7 +39,7 @@ class Outcome:
 
     Attributes
     ----------
-    error : the share of test rows that are predicted wrongly
+    error : the share of test rows that are predicted wrongly; for regression the mean absolute error
     chosen : hyperparameters, by name
     size, voters : the mean size of its voters and their number, where the paper reports them
     seconds : of processor time, the choice of hyperparameters included

@@ -260,12 +260,9 @@ def units(request: Request) -> list[Unit]:
     """Split by split, so that an unfinished run has some of every set."""
     chosen = [request.what.split()[-1]] if request.what.startswith("table") else list(TABLES)
     names = with_files(request.choose(["wisc"] if request.quick else SETS, SETS), files_of(SETS), request)
-    found = []
-    for split, table, name in product(range(request.repeats or PLAN.paper), chosen, names):
-        most = request.repeats or (1 if request.quick else repeats(SETS[name], request.data))
-        if split < most:
-            found.append(Unit(table, name, split))
-    return found
+    most = {name: request.repeats or (1 if request.quick else repeats(SETS[name], request.data)) for name in names}
+    every = product(range(max(most.values(), default=0)), chosen, names)
+    return [Unit(table, name, split) for split, table, name in every if split < most[name]]
 
 
 def repeats(source: Source, folder: Path) -> int:

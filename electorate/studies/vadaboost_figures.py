@@ -16,6 +16,7 @@ import numpy as np
 from electorate import AdaBoostClassifier, CostDisplay, EBBoostClassifier, VadaBoostClassifier
 from electorate.report.drawing import pyplot
 from electorate.simulate import XD6
+from electorate.studies.binary_sets import Source, read_set
 from electorate.studies.request import Floats, Request, markdown_table
 
 NEEDS_DATA = ("figure 2",)
@@ -110,11 +111,9 @@ class CostStudy:
 
 def rows(folder: Path, plan: Plan) -> tuple[Any, Any]:
     """Threes and eights of MNIST, drawn."""
-    with np.load(folder / "mnist.npz") as found:
-        X = np.concatenate([found["x_train"], found["x_test"]]).reshape(-1, 784)
-        y = np.concatenate([found["y_train"], found["y_test"]])
-    chosen = np.random.default_rng(0).permutation(np.flatnonzero((y == 3) | (y == 8)))[: plan.rows]
-    return X[chosen].astype(np.float32), (y[chosen] == 8).astype(np.int64)
+    data = read_set(Source("mnist", ("8",), ("3",)), folder)
+    drawn = data.take(np.random.default_rng(0).permutation(len(data.y))[: plan.rows])
+    return drawn.X, drawn.y
 
 
 def figure_2(folder: Path, plan: Plan = PAPER) -> CostStudy:

@@ -37,7 +37,7 @@ MOST_ROUNDS = 20_000  # of the Lasso: near-copies of each other creep for ever
 
 @dataclass(frozen=True)
 class VoterMatrix:
-    """Voters and examples, without copies of either.
+    """Voters and examples; rows with the same outputs and label are one example.
 
     outputs[voter, example] from -1 to 1; the examples' labels as +-1 and their sample weights as given; times: how
     often the ensemble has each voter.
@@ -138,8 +138,8 @@ def weigh_linear(voters: VoterMatrix, margin: Margin, solver: str, tol: float = 
 def weigh_quadratic(voters: VoterMatrix, c: float, tol: float = 1e-9) -> Weighed:
     """RQPBoost, with a weight for every copy of a voter.
 
-    k copies have equal weights at the optimum, alpha / k, and so the penalty alpha^2 / k: in terms of alpha / sqrt(k)
-    this is the program for the outputs times sqrt(k).
+    k copies share their weight equally at the optimum, so a total of alpha costs alpha^2 / k. With beta =
+    alpha / sqrt(k) this is the usual program for outputs multiplied by sqrt(k).
     """
     form, root = rqp(voters.mass, c), np.sqrt(voters.times)
     found = solve_quadratic(root[:, None] * voters.awards, form, tol)

@@ -68,6 +68,21 @@ def test_rqp_is_the_program_over_the_voters_of_adaboost() -> None:
     assert model.history_["objective"][-1] == pytest.approx(objective, rel=1e-9)
 
 
+@pytest.mark.parametrize("c", [0.01, 0.3, 5.0])
+def test_copies_of_a_voter_are_columns_of_their_own(c: float) -> None:
+    """The program with a column for every copy, against the one that counts them."""
+    rng = np.random.default_rng(7)
+    outputs, second = rng.choice([-1.0, 1.0], (6, 40)), rng.random(40) < 0.5
+    times, rows = np.array([1, 4, 2, 1, 7, 1]), np.ones(40, dtype=np.int64)
+    once = totally_corrective.VoterMatrix.of(outputs, second, rows, 40.0, times)
+    each = totally_corrective.VoterMatrix.of(np.repeat(outputs, times, axis=0), second, rows, 40.0)
+    found, expected = (totally_corrective.weigh_quadratic(one, c) for one in (once, each))
+    copies = np.repeat(np.arange(6), times)
+    np.testing.assert_allclose(found.alpha, np.bincount(copies, expected.alpha), atol=1e-7)
+    assert found.objective == pytest.approx(expected.objective, rel=1e-8)
+    assert found.gap < 1e-7
+
+
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize(
     "base",

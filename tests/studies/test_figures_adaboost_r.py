@@ -135,7 +135,6 @@ def test_figure_2_the_bound_moves_to_the_right() -> None:
     factor = np.exp(-0.5 * np.sum(model.history_["edge"] ** 2))
     np.testing.assert_allclose(many.bound, np.maximum(1, (1 + THETAS) / (1 - THETAS)) * factor)
     assert few.violations == many.violations == 0
-    assert np.all(many.bound < few.bound)
 
 
 def test_figure_3_has_stairs_where_the_paper_says() -> None:

@@ -49,13 +49,24 @@ def test_data_sets_without_a_file_are_listed_and_not_run(
     assert "electorate data NAME" in message
     assert reproduce("quadboost", "--table", "1") == 0  # zoo is not there: another data set is used
     found = capsys.readouterr()
-    assert "of them: zoo" in found.err
+    assert "no file of them: zoo" in found.err
     assert "| ionosphere | unknown | 1 |" in found.out
     assert reproduce("adaboost_r") == 0
     found = capsys.readouterr()
-    assert "not run" in found.err
+    assert "skipped" in found.err
     assert "monks1, monks1_train" in found.err
     assert "| XD6 | high | 1 |" in found.out
+
+
+def test_all_papers_go_on_with_what_is_there(
+    reproduce: Reproduce, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert reproduce("all") == 0
+    assert "vadaboost ends here" in capsys.readouterr().err
+    pages = {path.stem for path in (tmp_path / "out").glob("*.md")}
+    assert {"quadboost", "deepboost", "adaboost_r", "locmedboost", "deepboost-figure-3"} <= pages
+    assert reproduce("deepboost", "--render", "--sets", "ionosphere") == 1
+    assert "leave out --sets" in capsys.readouterr().err
 
 
 def test_a_folder_that_is_not_there(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -69,8 +80,19 @@ def test_texts_are_categories_and_wrong_classes_are_named(folder: Path) -> None:
     assert read_set(Source("ionosphere", categories=True), folder).X["e"].dtype == "category"
     codes = read_set(Source("ionosphere"), folder)
     assert set(np.unique(codes.X[:, 4])) == {0, 1, 2}
-    with pytest.raises(ValueError, match="must have signal and other classes; it has b, g"):
+    with pytest.raises(ValueError, match="should be signal against the rest; the target has b, g"):
         read_set(Source("ionosphere", ("signal",)), folder)
+    with pytest.raises(ValueError, match="should be g against noise; the target has b, g"):
+        read_set(Source("ionosphere", ("g",), ("noise",)), folder)
+    with pytest.raises(ValueError, match="the target must be numbers"):
+        read_set(Source("ionosphere", above=1.0), folder)
+    table = pd.read_csv(folder / "ionosphere.csv").assign(target=np.arange(120) % 3)
+    table[["target", *"abcde"]].to_csv(folder / "zoo.csv", index=False)
+    with pytest.raises(ValueError, match="should be two; the target has 0, 1, 2"):
+        read_set(Source("zoo"), folder)
+    first = read_set(Source("zoo", ("1",)), folder)  # the target is the first column there
+    np.testing.assert_array_equal(first.X, codes.X)
+    assert first.y.sum() == 40
     with pytest.raises(ValueError, match="there is no column 'z'"):
         read_set(Source("ionosphere", without=("z",)), folder)
 

@@ -96,3 +96,5 @@ def test_the_lowest_error_and_those_that_are_not_different_from_it() -> None:
     assert "| one | 4 | A | C |" in lines
     assert lines[-4:-1] == ["| A | 1 | 1 of 1 |", "| B | 0 | 0 of 1 |", "| C | 0 | 1 of 1 |"]
     assert lowest_lines(table, ROWS, 0.01) == []
+    equal = [Row(row.unit, Outcome(row.outcome.algorithm, 0.1, 1.0), "abc") for row in rows]
+    assert "| one | 4 | A, B, C | - |" in lowest_lines(table, equal, 0.01)
