@@ -69,7 +69,7 @@ def test_table_2_needs_no_data(tmp_path: Path, capsys: pytest.CaptureFixture[str
 def test_a_data_set_with_few_test_rows_has_more_splits() -> None:
     request = Request("all", False, FOLDER, FOLDER)
     count = Counter(unit.data for unit in study.units(request) if unit.table == "1")
-    assert count["zoo"] == 10
+    assert count["car"] == 10
     assert count["hepatitis"] == study.MORE_SPLITS["hepatitis"] == max(count.values())
     assert len(study.units(replace(request, repeats=3))) == 2 * 3 * len(study.SETS)
     assert {unit.split for unit in study.units(request) if unit.table == study.LONGER} == {0}
