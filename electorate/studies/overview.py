@@ -40,6 +40,9 @@ def overview_lines(results: Path, data: Path) -> list[str]:
 def _line(paper: str, table: StudyTable, every: Sequence[Cell]) -> list[object]:
     sure = [cell for cell in every if table.doubts[cell.data][1] in SURE]
     run = [cell for cell in sure if cell.errors]
+    title = f"{paper}, {table.title.split(':')[0]}"
+    if not run:
+        return [title, f"0 of {len({cell.data for cell in sure})}", *"----", f"{AIMS[paper]}: not run"]
     tested = [cell for cell in run if not math.isnan(cell.in_errors)]
     splits = sorted({len(cell.errors) for cell in run})
     within = sum(abs(cell.in_errors) <= 2 for cell in tested)
@@ -49,7 +52,7 @@ def _line(paper: str, table: StudyTable, every: Sequence[Cell]) -> list[object]:
     }
     reached = all(abs(gap) <= AIMS[paper] for gap in apart.values())
     return [
-        f"{paper}, {table.title.split(':')[0]}",
+        title,
         f"{len({cell.data for cell in run})} of {len({cell.data for cell in sure})}",
         "-".join(map(str, dict.fromkeys((splits[0], splits[-1])))),
         f"{within} of {len(tested)}",

@@ -34,6 +34,12 @@ def test_the_index_has_the_numbers_of_all_tables() -> None:
     assert [line for line in overview_lines(STORED, DATA) if line not in index] == []
 
 
+def test_a_table_without_results_is_marked(tmp_path: Path) -> None:
+    lines = overview_lines(tmp_path, DATA)
+    assert "| DeepBoost, Table 2 | 0 of 6 | - | - | - | - | 1.0: not run |" in lines
+    assert len(lines) > 2
+
+
 def test_no_row_is_stored_twice() -> None:
     for name in reproduce.PAPERS:
         keys = [(row.unit, row.outcome.algorithm) for row in read_results(STORED / f"{name}.csv")]
