@@ -287,7 +287,7 @@ def report(rows: list[Row], plan: Plan) -> list[str]:
     lines = [
         "## Regression problems",
         "",
-        f"Errors of MedBoost on {len(by_set)} problems, beside AdaBoost.R2 and gradient boosting. Random splits of "
+        "Errors of MedBoost on regression problems, beside AdaBoost.R2 and gradient boosting. Random splits of "
         f"each: {', '.join(map(str, splits))}; 50% training, 15% validation, 15% calibration and 20% test rows; at "
         f"most {plan.rows:,} rows of a data set, drawn again in every split (fewer than abalone and california_housing "
         f"have); Friedman's problems have {FRIEDMAN_ROWS:,} new rows in every split. All trees have depth 3. eps and "
