@@ -10,9 +10,8 @@ import numpy as np
 from electorate.algorithms.lpboost import Normalised, refuse_scale
 from electorate.arrays import Floats
 
-LEAST_SCALE = (
-    1e-6  # of C times the total weight: alpha per copy of a voter is at most half of it; votes are multiples of 2^-40
-)
+# The least C times the total weight. A voter's alpha, per copy, is at most half of it; votes are multiples of 2^-40.
+LEAST_SCALE = 1e-6
 
 
 def rlp(mass: Floats, c: float) -> Normalised:

@@ -128,8 +128,7 @@ def doubt(source: Source, folder: Path, paper: str) -> tuple[str, str]:
         return source.doubt, source.confidence
     known = entry(source.file, folder)
     if not known:
-        classes = _classes(source) if source.positive or source.above is not None else "two classes already"
-        return "; ".join(filter(None, (classes, source.doubt))), "unknown"
+        return "; ".join(filter(None, (_classes(source), source.doubt))), "unknown"
     rules = [rule for rule in known.get("binary_rules", []) if rule["paper"] == paper]
     digits = {f"{a} vs {b}" for a in source.negative for b in source.positive}
     digits |= {f"{a} = -1, {b} = +1" for a in source.negative for b in source.positive}
@@ -144,7 +143,7 @@ def _classes(source: Source) -> str:
     if source.above is not None:
         return f"above {source.above:g} against the rest"
     if not source.positive:
-        return "two"
+        return "two classes"
     return f"{', '.join(source.positive)} against {', '.join(source.negative) or 'the rest'}"
 
 
@@ -164,7 +163,7 @@ def read_set(source: Source, folder: Path) -> BinarySet:
     negative = source.negative or tuple(name for name in classes if name not in positive)
     if not negative or not {*positive, *negative} <= {*classes} or (not source.positive and len(classes) != 2):
         found = ", ".join(map(literal, classes[:10]))
-        raise ValueError(f"data set {source.file}: its classes should be {_classes(source)}; the target has {found}")
+        raise ValueError(f"data set {source.file}: expected {_classes(source)}; the target has {found}")
     used = np.isin(labels, (*positive, *negative))
     return BinarySet(X, np.isin(labels, positive).astype(np.int64)).take(np.flatnonzero(used))
 

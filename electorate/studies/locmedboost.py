@@ -156,6 +156,7 @@ def check_theorem_1(model: Any, draw: Callable[[], tuple[Part, Part]], rhos: Flo
 
 def theorem_1(request: Request, plan: Plan, lines: Lines) -> list[str]:
     text = (
+        f"{plan.rows} training rows of each problem. "
         f"L^(rho) <= prod E_rho (10), at {plan.rhos} values of rho after every round; training rows. The values go "
         f"from -1 to 1, and from {LINEAR_FROM:g} for the linear cost, whose awards have no lower bound. "
         "`bound below 1`: the share of these pairs for which the bound is not vacuous; `distance`: the median of bound "
@@ -298,8 +299,6 @@ def reproduce(request: Request) -> str:
     ]
     for name in THEOREMS if request.what == "all" else (request.what,):
         if name in THEOREMS:
-            text = f"{plan.rows} training rows of each problem. " if name == "theorem 1" else ""
-            found = THEOREMS[name](request, plan, lines)
-            page += [f"## {name.capitalize()}", "", text + found[0], *found[1:], ""]
+            page += [f"## {name.capitalize()}", "", *THEOREMS[name](request, plan, lines), ""]
     page += medboost.reproduce(request) if request.what in ("all", *medboost.OFFERS) else []
     return "\n".join(page)

@@ -35,7 +35,7 @@ def reproduce(folder: Path, tmp_path: Path) -> Reproduce:
 def test_a_study_runs_on_two_files(reproduce: Reproduce, capsys: pytest.CaptureFixture[str]) -> None:
     assert reproduce("deepboost", "--table", "1", "--sets", "ionosphere,german") == 0
     page = capsys.readouterr().out
-    assert "| ionosphere | two classes already | **unknown** |" in page
+    assert "| ionosphere | two classes | **unknown** |" in page
     assert "| ionosphere | unknown | 1 |" in page
     assert "| german | unknown | 1 |" in page
 
@@ -80,15 +80,15 @@ def test_texts_are_categories_and_wrong_classes_are_named(folder: Path) -> None:
     assert read_set(Source("ionosphere", categories=True), folder).X["e"].dtype == "category"
     codes = read_set(Source("ionosphere"), folder)
     assert set(np.unique(codes.X[:, 4])) == {0, 1, 2}
-    with pytest.raises(ValueError, match="should be signal against the rest; the target has b, g"):
+    with pytest.raises(ValueError, match="expected signal against the rest; the target has b, g"):
         read_set(Source("ionosphere", ("signal",)), folder)
-    with pytest.raises(ValueError, match="should be g against noise; the target has b, g"):
+    with pytest.raises(ValueError, match="expected g against noise; the target has b, g"):
         read_set(Source("ionosphere", ("g",), ("noise",)), folder)
     with pytest.raises(ValueError, match="the target must be numbers"):
         read_set(Source("ionosphere", above=1.0), folder)
     table = pd.read_csv(folder / "ionosphere.csv").assign(target=np.arange(120) % 3)
     table[["target", *"abcde"]].to_csv(folder / "zoo.csv", index=False)
-    with pytest.raises(ValueError, match="should be two; the target has 0, 1, 2"):
+    with pytest.raises(ValueError, match="expected two classes; the target has 0, 1, 2"):
         read_set(Source("zoo"), folder)
     first = read_set(Source("zoo", ("1",)), folder)  # the target is the first column there
     np.testing.assert_array_equal(first.X, codes.X)
