@@ -143,7 +143,8 @@ def check_up(X: Any, y: Any = None, *, keep: Collection[str] = (), task: str = "
     X = np.asarray(X) if isinstance(X, list | tuple) else X
     columns, names, n_rows = read_columns(X)
     target, target_step = _check_target(y, task)
-    found = {column.place: one for column in columns if (one := _check_column(column, columns, n_rows, keep))}
+    every_name = {column.name for column in columns}
+    found = {column.place: one for column in columns if (one := _check_column(column, every_name, n_rows, keep))}
     clean = [_after(column, found.get(column.place)) for column in columns]
     findings = [] if target_step is None else [target_step.finding]
     if target is not None:
@@ -170,12 +171,12 @@ def check_up(X: Any, y: Any = None, *, keep: Collection[str] = (), task: str = "
 
 
 def _check_column(
-    column: CheckedColumn, columns: list[CheckedColumn], n_rows: int, keep: Collection[str]
+    column: CheckedColumn, names: Collection[str], n_rows: int, keep: Collection[str]
 ) -> FoundStep | None:
     """The first finding about a column."""
     if column.name in keep or column.kind == "other":
         return None
-    found = find_constant(column) or find_dates(column, {each.name for each in columns}) or find_numbers(column)
+    found = find_constant(column) or find_dates(column, names) or find_numbers(column)
     if found is not None and found.finding.kind != "number as text":
         return found
     return find_identifiers(_after(column, found), n_rows) or found or find_spellings(column)

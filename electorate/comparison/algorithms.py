@@ -11,12 +11,15 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
-from electorate.comparison.peers import LIBRARIES, Constant, Gradient, Linear, check_installed
+from sklearn.base import clone, is_classifier
+
+from electorate.comparison.peers import Constant, Gradient, check_installed
 from electorate.registry import ALGORITHMS
 
 BINARY, MULTICLASS, REGRESSION = "binary", "multiclass", "regression"
 CLASSIFICATION = (BINARY, MULTICLASS)
-DEFAULT_PEERS = ("linear", "hgb")  # in every comparison that does not name its algorithms
+DEFAULT_PEERS = ("linear", "forest", "extra_trees", "hgb")  # unless algorithms are named
+EVERY = "all"  # also the algorithms that are left out by default
 MANY_ROWS = 5_000  # from which the deepest trees come first
 VERY_MANY_ROWS = 20_000  # from which there are fewer rounds
 DEEPEST = 12
@@ -65,7 +68,10 @@ class Algorithm:
     """An algorithm for `compare`. make: returns an estimator with everything but a setting of the grid.
 
     sized: the grid for a table of another size. peer: of another library. baseline: what a model has to beat.
-    staged: the number of rounds is chosen from one fit, by predictions after some of its rounds.
+    staged: the number of rounds is chosen from one fit, by predictions after some of its rounds; `rounds` names that
+    parameter. wave: when its first setting is tried; later settings follow, one a wave. by_default: whether it is tried
+    without being named. stackable: whether it can be a member of a stack. takes_table: whether it gets the columns as
+    they are, not as numbers. readable: a rank among models that a person can read, 1 for the easiest.
     """
 
     name: str
@@ -73,14 +79,24 @@ class Algorithm:
     make: Callable[[Facts], Any]
     grid: tuple[Setting, ...]
     peer: bool = False
-    most_rows: int | None = None  # with more rows (times classes, if more than 2) it is too slow to be tried by default
     baseline: bool = False
     staged: bool = False
-    quick: bool = True  # whether --quick tries it
+    rounds: str = "n_estimators"
+    wave: int = 1
+    by_default: bool = True
+    stackable: bool = True
+    takes_table: bool = False
+    readable: int | None = None
     sized: Callable[[Size], tuple[Setting, ...]] | None = None
 
     def build(self, setting: Setting, facts: Facts) -> Any:
-        return self.make(facts).set_params(**setting)
+        """The estimator; for other libraries, class weights are weights of the rows."""
+        some = {name: value for name, value in setting.items() if not (self.peer and name == "class_weight")}
+        return self.make(facts).set_params(**some)
+
+    def wave_of(self, setting: int) -> int:
+        """When a setting is tried; the baseline is first."""
+        return 0 if self.baseline else self.wave + setting
 
     def of_size(self, size: Size) -> "Algorithm":
         return self if self.sized is None else replace(self, grid=self.sized(size))
@@ -140,23 +156,29 @@ def _samme_r_trees(size: Size) -> tuple[Setting, ...]:
     if size.n_rows >= MANY_ROWS:
         pairs = ((deep, 1.0), (deep, 0.3), (6, 0.3), (4, 0.1))
         return _grid(TREES, *((depth, size.rounds, rate) for depth, rate in pairs))
-    drawn = _grid(DRAWN, (min(10, size.deepest), 200, 0.1, 10, "sqrt"))
-    settings = ((min(6, max(3, size.deepest)), 200, 0.1, 10), (3, 200, 0.1, 1), (3, 200, 1.0, 1))
-    return drawn + _grid(LEAVES, *dict.fromkeys(settings))
+    return _grid(DRAWN, (min(6, max(3, size.deepest)), 200, 0.1, 10, "sqrt"), (3, 200, 0.1, 1, None))
 
 
 def _logistic_trees(size: Size) -> tuple[Setting, ...]:
-    """Deep trees of random columns, with small steps; twenty rows in a leaf; stumps where labels are noisy."""
+    """Trees of random columns with small steps, then deeper and plain ones; stumps where labels are noisy."""
     if size.n_rows >= MANY_ROWS:
         deep = max(6, size.deepest - 2)
-        plain = ((deep, size.rounds, 0.2, 20), (6, size.rounds, 0.2, 20), (3, size.rounds, 0.2, 20))
-        drawn = _grid(DRAWN, (deep, size.rounds, 0.2, 20, "sqrt"))
-        settings = _grid(LEAVES, plain[0]) + drawn + _grid(LEAVES, *plain[1:])
+        settings = _grid(
+            DRAWN,
+            (deep, size.rounds, 0.2, 20, "sqrt"),
+            (deep, size.rounds, 0.2, 20, None),
+            (6, size.rounds, 0.2, 20, None),
+            (3, size.rounds, 0.2, 20, None),
+        )
     else:
-        middle = min(6, max(3, size.deepest))
-        plain = ((middle, 200, 0.2, 20), (1, 400, 0.5, 5), (3, 200, 0.1, 5))
-        drawn = _grid(DRAWN, (min(10, max(3, size.deepest)), 200, 0.05, 10, "sqrt"), (middle, 200, 0.1, 20, "sqrt"))
-        settings = drawn[:1] + _grid(LEAVES, *plain[:2]) + drawn[1:] + _grid(LEAVES, plain[2])
+        deepest = max(3, size.deepest)
+        settings = _grid(
+            DRAWN,
+            (min(6, deepest), 600, 0.02, 10, "sqrt"),
+            (3, 200, 0.1, 5, None),
+            (min(8, deepest), 400, 0.05, 3, "sqrt"),
+            (1, 400, 0.5, 5, None),
+        )
     return tuple(one | {"estimator__leaves": "gentle"} for one in settings)
 
 
@@ -182,13 +204,13 @@ def _squares_trees(size: Size) -> tuple[Setting, ...]:
     if size.n_rows >= MANY_ROWS:
         settings = [(max(6, size.deepest - 4), 300, 0.1, 5), (6, 300, 0.1, 20), (size.deepest - 2, 300, 0.1, 10)]
         return _grid(LEAVES, *dict.fromkeys(settings))
-    return _grid(DRAWN, (4, 300, 0.1, 1, 0.5), (5, 400, 0.1, 1, 0.5), (6, 300, 0.1, 5, None), (6, 400, 0.05, 5, 0.5))
+    return _grid(DRAWN, (6, 600, 0.03, 3, 1 / 3), (4, 300, 0.1, 1, 0.5), (6, 300, 0.1, 5, None))
 
 
 def _absolute_trees(size: Size) -> tuple[Setting, ...]:
     if size.n_rows >= MANY_ROWS:
         return _grid(DRAWN, (max(6, size.deepest - 4), 300, 0.1, 5, 0.5))
-    return _grid(DRAWN, (6, 300, 0.1, 5, None), (6, 300, 0.1, 1, 0.5))
+    return _grid(DRAWN, (6, 300, 0.1, 3, 0.5))
 
 
 def _r2_trees(size: Size) -> tuple[Setting, ...]:
@@ -203,39 +225,46 @@ def _ours(
     estimator: str,
     family: str | None,
     grid: tuple[Setting, ...] | Callable[[Size], tuple[Setting, ...]],
-    most_rows: int | None = None,
+    wave: int,
     fixed: Setting | None = None,
-    quick: bool = True,
+    by_default: bool = True,
+    readable: int | None = None,
 ) -> Algorithm:
     tasks = (REGRESSION,) if estimator.endswith("Regressor") else CLASSIFICATION
     sized = grid if callable(grid) else None
     usual = grid(Size()) if callable(grid) else grid
     make = Ours(estimator, family, fixed or {})
-    return Algorithm(name, tasks, make, usual, most_rows=most_rows, staged=sized is not None, quick=quick, sized=sized)
+    staged = sized is not None
+    return Algorithm(
+        name, tasks, make, usual, staged=staged, wave=wave, by_default=by_default, readable=readable, sized=sized
+    )
 
 
+RULES = _grid("n_estimators estimator__max_terms", (12, 2))
+# The totally corrective programs are slow and were never first in our studies: they are tried when they are named.
 OURS = (
-    _ours("AdaBoost, trees", "AdaBoostClassifier", "Trees", _adaboost_trees),
-    _ours("SAMME.R, trees", "RealAdaBoostClassifier", "Trees", _samme_r_trees, fixed={"step": 1}),
-    _ours("Logistic AdaBoost, trees", "LogisticAdaBoostClassifier", "Trees", _logistic_trees),
-    _ours("Real AdaBoost, trees", "RealAdaBoostClassifier", "Trees", _real_trees),
-    _ours("AdaBoost, stumps", "AdaBoostClassifier", "Stumps", _grid(STUMPS, (100, 1.0), (400, 1.0))),
-    _ours("Real AdaBoost, stumps", "RealAdaBoostClassifier", None, _grid(STUMPS, (100, 1.0), (300, 0.3))),
-    _ours("DeepBoost, trees", "DeepBoostClassifier", "Trees", _deepboost_trees),
-    _ours("AdaBoost_R, trees", "AdaBoostRClassifier", "Trees", _grid(TREES, (3, 100, 0.3), (1, 100, 1.0))),
-    _ours("QuadBoost, pool", "QuadBoostClassifier", None, QUAD_L1 + _grid(QUAD_LINF, (300, "linf", 0.1))),
-    _ours("QuadBoost, stumps", "QuadBoostClassifier", "Stumps", _grid(QUAD_LINF, (100, "linf", 0.1)) + QUAD_L2),
-    _ours("VadaBoost, stumps", "VadaBoostClassifier", None, _each("lam", 0.5, 0.1), quick=False),
-    _ours("EBBoost, stumps", "EBBoostClassifier", None, _each("lam", 0.5, 0.1), quick=False),
-    _ours("RQPBoost, stumps", "RQPBoostClassifier", None, _each("C", 0.1, 0.01, 1.0), 20_000, quick=False),
-    _ours("RLPBoost, stumps", "RLPBoostClassifier", None, _each("nu", 0.2, 0.1, 0.5), 10_000, quick=False),
-    _ours("LPBoost, stumps", "LPBoostClassifier", None, _each("nu", 0.2, 0.1, 0.5), 5_000, quick=False),
-    _ours("QuadBoost, trees", "QuadBoostRegressor", "RegressionTrees", _squares_trees),
-    _ours("QuadBoost, absolute error", "QuadBoostRegressor", "RegressionTrees", _absolute_trees, fixed=ABSOLUTE),
-    _ours("MedBoost, trees", "MedBoostRegressor", "RegressionTrees", _median_trees),
-    _ours("AdaBoost.R2, trees", "AdaBoostRegressor", "RegressionTrees", _r2_trees),
-    _ours("QuadBoost, regression", "QuadBoostRegressor", None, _grid("n_estimators", (100,), (300,))),
-    _ours("LocMedBoost, trees", "LocMedBoostRegressor", "RegressionTrees", _median_trees),
+    _ours("Logistic AdaBoost, trees", "LogisticAdaBoostClassifier", "Trees", _logistic_trees, 0),
+    _ours("SAMME.R, trees", "RealAdaBoostClassifier", "Trees", _samme_r_trees, 1, fixed={"step": 1}),
+    _ours("AdaBoost, trees", "AdaBoostClassifier", "Trees", _adaboost_trees, 1),
+    _ours("AdaBoost, stumps", "AdaBoostClassifier", "Stumps", _grid(STUMPS, (100, 1.0)), 1, readable=2),
+    _ours("Real AdaBoost, trees", "RealAdaBoostClassifier", "Trees", _real_trees, 2),
+    _ours("Real AdaBoost, stumps", "RealAdaBoostClassifier", None, _grid(STUMPS, (100, 1.0), (300, 0.3)), 2),
+    _ours("AdaBoost_R, rules", "AdaBoostRClassifier", "Rules", RULES, 2, readable=1),
+    _ours("QuadBoost, pool", "QuadBoostClassifier", None, QUAD_L1 + _grid(QUAD_LINF, (300, "linf", 0.1)), 2),
+    _ours("DeepBoost, trees", "DeepBoostClassifier", "Trees", _deepboost_trees, 3),
+    _ours("AdaBoost_R, trees", "AdaBoostRClassifier", "Trees", _grid(TREES, (3, 100, 0.3)), 3),
+    _ours("QuadBoost, stumps", "QuadBoostClassifier", "Stumps", _grid(QUAD_LINF, (100, "linf", 0.1)), 3),
+    _ours("VadaBoost, stumps", "VadaBoostClassifier", None, _each("lam", 0.5), 3),
+    _ours("EBBoost, stumps", "EBBoostClassifier", None, _each("lam", 0.5), 3),
+    _ours("RQPBoost, stumps", "RQPBoostClassifier", None, _each("C", 0.1, 0.01, 1.0), 3, by_default=False),
+    _ours("RLPBoost, stumps", "RLPBoostClassifier", None, _each("nu", 0.2, 0.1, 0.5), 3, by_default=False),
+    _ours("LPBoost, stumps", "LPBoostClassifier", None, _each("nu", 0.2, 0.1, 0.5), 3, by_default=False),
+    _ours("QuadBoost, trees", "QuadBoostRegressor", "RegressionTrees", _squares_trees, 0),
+    _ours("QuadBoost, absolute error", "QuadBoostRegressor", "RegressionTrees", _absolute_trees, 1, fixed=ABSOLUTE),
+    _ours("MedBoost, trees", "MedBoostRegressor", "RegressionTrees", _median_trees, 1),
+    _ours("AdaBoost.R2, trees", "AdaBoostRegressor", "RegressionTrees", _r2_trees, 1),
+    _ours("QuadBoost, regression", "QuadBoostRegressor", None, _grid("n_estimators", (100,), (300,)), 2, readable=2),
+    _ours("LocMedBoost, trees", "LocMedBoostRegressor", "RegressionTrees", _median_trees, 2),
 )
 
 
@@ -246,20 +275,50 @@ def _make_constant(is_classifier: bool, facts: Facts) -> Constant:
     return Constant(is_classifier)
 
 
-def _make_linear(is_classifier: bool, facts: Facts) -> Linear:
-    return Linear(is_classifier, categorical=tuple(facts.categorical))
+@dataclass(frozen=True)
+class Scikit:
+    """Makes a model of scikit-learn that our files can hold."""
+
+    kind: str
+    is_classifier: bool
+
+    def __call__(self, facts: Facts) -> Any:
+        from electorate.estimators.peers import PeerClassifier, PeerRegressor
+
+        kind = PeerClassifier if self.is_classifier else PeerRegressor
+        return kind(self.kind, categorical_features=facts.categorical or None, random_state=facts.seed, n_jobs=1)
 
 
 def _make_gradient(library: str, is_classifier: bool, facts: Facts) -> Gradient:
     return Gradient(library, is_classifier, categorical=tuple(facts.categorical), widest=facts.widest, seed=facts.seed)
 
 
-def _both(name: str, make: Callable[[bool, Facts], Any], grid: tuple[Setting, ...]) -> tuple[Algorithm, ...]:
-    """The classifier and the regressor."""
+BOTH = (CLASSIFICATION, (REGRESSION,))
+
+
+def _scikit(
+    name: str, kind: str, grid: tuple[Setting, ...], wave: int, rounds: str = "", readable: int | None = None
+) -> tuple[Algorithm, ...]:
+    """The classifier and the regressor. rounds: the parameter whose value is chosen by staged predictions."""
+    more: dict[str, Any] = {"staged": True, "rounds": rounds} if rounds else {}
     return tuple(
-        Algorithm(name, tasks, partial(make, tasks == CLASSIFICATION), grid, peer=True)
-        for tasks in (CLASSIFICATION, (REGRESSION,))
+        Algorithm(
+            name, tasks, Scikit(kind, tasks == CLASSIFICATION), grid, peer=True, wave=wave, readable=readable, **more
+        )
+        for tasks in BOTH
     )
+
+
+def _gradient(library: str, title: str) -> tuple[Algorithm, ...]:
+    """A library whose models our files cannot hold yet: they are ranked, and not part of a stack."""
+    sized = None if library == "ebm" else _gradient_grid
+    return tuple(
+        Algorithm(
+            title, tasks, partial(_make_gradient, library, tasks == CLASSIFICATION), sized(Size()) if sized else ({},),
+            peer=True, stackable=False, sized=sized,
+        )
+        for tasks in BOTH
+    )  # fmt: skip
 
 
 def _gradient_grid(size: Size) -> tuple[Setting, ...]:
@@ -268,26 +327,23 @@ def _gradient_grid(size: Size) -> tuple[Setting, ...]:
     return stopped + usual if size.n_rows >= MANY_ROWS else usual + stopped
 
 
-TITLES = {
-    "hgb": "HistGradientBoosting",
-    "lightgbm": "LightGBM",
-    "xgboost": "XGBoost",
-    "catboost": "CatBoost",
-    "ebm": "EBM",
-}
 BASELINES = (
     Algorithm("majority class", CLASSIFICATION, partial(_make_constant, True), ({},), peer=True, baseline=True),
     Algorithm(
-        "constant", (REGRESSION,), partial(_make_constant, False), _grid("strategy", ("median",), ("mean",)), True,
-        baseline=True,
+        "constant", (REGRESSION,), partial(_make_constant, False), _grid("strategy", ("median",)), True, baseline=True
     ),
-)  # fmt: skip
-PEERS = {"linear": _both("linear model", _make_linear, _grid("strength", (1.0,), (0.01,)))} | {
-    name: tuple(
-        replace(one, grid=({},) if name == "ebm" else one.grid, sized=None if name == "ebm" else _gradient_grid)
-        for one in _both(TITLES[name], partial(_make_gradient, name), _gradient_grid(Size()))
-    )
-    for name in LIBRARIES
+)
+LEAF = "min_samples_leaf"
+HISTOGRAMS = _grid("n_estimators learning_rate", (200, 0.1), (400, 0.05))
+PEERS = {
+    "linear": _scikit("linear model", "linear", _grid("C", (1.0,), (0.01,)), 0, readable=3),
+    "forest": _scikit("random forest", "random_forest", _grid(LEAF, (1,), (5,)), 0),
+    "extra_trees": _scikit("extra trees", "extra_trees", _grid(LEAF, (1,), (3,)), 1),
+    "hgb": _scikit("HistGradientBoosting", "hgb", HISTOGRAMS, 0, rounds="n_estimators"),
+    "lightgbm": _gradient("lightgbm", "LightGBM"),
+    "xgboost": _gradient("xgboost", "XGBoost"),
+    "catboost": _gradient("catboost", "CatBoost"),
+    "ebm": _gradient("ebm", "EBM"),
 }
 
 
@@ -309,40 +365,67 @@ def every_algorithm() -> list[Algorithm]:
 
 def applicable(
     task: str,
-    wanted: list[Any] | None = None,
+    wanted: Any = None,
     peers: list[str] | None = None,
     size: Size | None = None,
     quick: bool = False,
 ) -> list[Algorithm]:
     """The algorithms to compare, with grids for this size: the baseline, peers, those of the user, then ours.
 
-    wanted: names of ours and algorithms of the user; None: all of ours that are fast enough (rows count once for each
-    class, if there are more than two). peers: short names of other libraries; None: a linear model and
-    HistGradientBoosting, unless algorithms are named. quick: one setting each, without the slow algorithms.
+    wanted: names of algorithms, estimators and algorithms of the user; "all" for all of ours; None: without those that
+    are left out by default. peers: short names of other libraries; None: those of scikit-learn, unless algorithms are
+    named. quick: one setting each, without the last waves.
     """
     size = size or Size()
-    own = [item for item in wanted or [] if isinstance(item, Algorithm)]
+    if isinstance(wanted, str) and wanted != EVERY:
+        wanted = [wanted]
+    items = [] if wanted is None or wanted == EVERY else [item for item in wanted if item != EVERY]
+    is_all = wanted is not None and EVERY in ([wanted] if isinstance(wanted, str) else wanted)
     listed = {a.name.casefold(): a for a in ours() if task in a.tasks}
-    if wanted is None:
-        work = size.n_rows * (size.n_classes if size.n_classes > 2 else 1)
-        chosen = [a for a in listed.values() if a.most_rows is None or work <= a.most_rows]
-        chosen = [a for a in chosen if a.quick or not quick]
+    others = {a.name.casefold(): a for both in PEERS.values() for a in both if task in a.tasks}
+    own = [_of_user(item) for item in items if not isinstance(item, str)]
+    names = {item.casefold(): item for item in items if isinstance(item, str)}
+    for key, name in names.items():
+        if key not in listed and key not in others:
+            known = [a.name for a in (*listed.values(), *others.values())]
+            raise ValueError(f"no algorithm for {task} is called {name!r}; choose from {known}")
+    if items:
+        chosen = [a for key, a in listed.items() if key in names or is_all]
     else:
-        names = {item.casefold(): item for item in wanted if not isinstance(item, Algorithm)}
-        unknown = [name for key, name in names.items() if key not in listed]
-        if unknown:
-            known = [a.name for a in listed.values()]
-            raise ValueError(f"no algorithm for {task} is called {unknown[0]!r}; choose from {known}")
-        chosen = [a for key, a in listed.items() if key in names]
+        chosen = [a for a in listed.values() if is_all or (a.by_default and not (quick and a.wave > 2))]
     if peers is None:
-        peers = list(DEFAULT_PEERS) if wanted is None else []
-    others = [a for name in peers for a in _installed(name) if task in a.tasks]
-    if not [*own, *chosen, *others]:
+        peers = [] if items else list(DEFAULT_PEERS)
+    more = [a for name in peers for a in _installed(name) if task in a.tasks]
+    more += [a for key, a in others.items() if key in names and a not in more]
+    if not [*own, *chosen, *more]:
         raise ValueError(f"no algorithm to compare for {task}: name one, or add a peer, for example 'hgb'")
-    found = [a for a in BASELINES if task in a.tasks] + [a.of_size(size) for a in (*others, *own, *chosen)]
-    if len({a.name for a in found}) < len(found):
-        raise ValueError("two algorithms have the same name: rename one of them")
-    return [_shortened(a) for a in found] if quick else found
+    applied = [a for a in BASELINES if task in a.tasks] + [a.of_size(size) for a in (*more, *own, *chosen)]
+    twice = [a.name for k, a in enumerate(applied) if a.name in {b.name for b in applied[:k]}]
+    if twice:
+        raise ValueError(f"two algorithms have the name {twice[0]!r}: rename one of them")
+    return [_shortened(a) for a in applied] if quick else applied
+
+
+def _of_user(item: Any) -> Algorithm:
+    """An estimator of the user as an algorithm; or (name, estimator)."""
+    if isinstance(item, Algorithm):
+        return item
+    name, estimator = item if isinstance(item, tuple) and len(item) == 2 else ("", item)
+    if isinstance(estimator, type) or not (hasattr(estimator, "fit") and hasattr(estimator, "predict")):
+        raise ValueError(f"{item!r} is no algorithm: pass a name, an estimator like AdaBoostClassifier(), or (name, estimator)")
+    tasks = CLASSIFICATION if is_classifier(estimator) else (REGRESSION,)
+    name = name or _name_of(estimator)
+    return Algorithm(name, tasks, partial(_clone, estimator), ({},), peer=True, wave=0, stackable=False, takes_table=True)
+
+
+def _clone(estimator: Any, facts: Facts) -> Any:
+    return clone(estimator)
+
+
+def _name_of(estimator: Any) -> str:
+    """The class; of a pipeline, that of its last step."""
+    last = estimator.steps[-1][1] if hasattr(estimator, "steps") else estimator
+    return type(last).__name__ + (" pipeline" if last is not estimator else "")
 
 
 def balanced(algorithm: Algorithm) -> Algorithm:

@@ -1,126 +1,141 @@
-"""`electorate.compare` ranks the algorithms on a table and bounds the error of the winner.
+"""`electorate.compare` finds the best model for a table, and says how well it will do and how sure that is.
 
-Test rows are held out first. Nested cross-validation on the others ranks the algorithms. The winner is trained without
-the test rows and tested on them once, which gives its bound. Then it is refitted on all rows.
+One cross-validation tests all candidates; everything else is a function of its out-of-fold predictions. Some rows are
+held out of large tables: they test one model, once. What is handed over is trained on all rows.
 """
 
 import math
 import os
+import sys
 import tempfile
 import time
 from collections.abc import Collection
 from contextlib import ExitStack, suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import joblib
+import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
 from electorate.checkup.check_up import CheckUp
 from electorate.checkup.columns import read_columns
+from electorate.comparison import answer, report
 from electorate.comparison import folds as splits
-from electorate.comparison import report
-from electorate.comparison.algorithms import BALANCED, Algorithm, Size, applicable, balanced, every_algorithm, task_of
-from electorate.comparison.cells import Protocol, Tested
-from electorate.comparison.certified_winner import REFITTED, CertifiedWinner, check_certify, cross_fit
+from electorate.comparison.algorithms import Algorithm, Size, applicable, balanced, every_algorithm, task_of
+from electorate.comparison.certified_winner import CertifiedWinner, check_certify, cross_fit
 from electorate.comparison.checked_rows import check_open_rows
+from electorate.comparison.fits import Failed, FitRunner, Plan
 from electorate.comparison.journal import Journal, Store
 from electorate.comparison.metrics import metric_for
 from electorate.comparison.over_tables import Outcomes
-from electorate.comparison.race import Race, Reserve, rungs_for
-from electorate.comparison.ranking import FoldRows, Line, rank
-from electorate.comparison.refits import Refits
+from electorate.comparison.ranking import ACCURACY, PREFERENCES, Line, Ranker, Ranking, columns_of
+from electorate.comparison.refits import Recipe, Refits
 from electorate.comparison.rows import Floats, Rows, read_rows
 from electorate.comparison.scanned import RowDraw, ScannedRefits, draw_sample
-from electorate.comparison.stack import MOST_MODELS, leaders, stack_of
-from electorate.comparison.workers import WorkLimits, run_cells
-from electorate.data.inputs import check_weight
+from electorate.comparison.schedule import Costs, Results, Schedule
+from electorate.comparison.workers import Progress, Work, WorkLimits
+from electorate.data.inputs import check_weight, free_memory
 from electorate.data.row_subset import take_rows
 from electorate.escape import literal
+from electorate.model.files import NotStorableError
 from electorate.safe_write import write_text
 from electorate.training.lazy_inputs import is_scanned, refuse_lazy_for
 
-HUGE = 200_000  # rows times classes from which three folds are enough
 QUICK_FOLDS = 3
-STACK_SHARE = 0.25  # of a time limit: if its refits take longer, a stack has no time reserved
-FEWEST_ROWS = 20  # fewer rows are too few for folds and test rows
+FEWEST_ROWS = 20  # fewer rows are too few for folds
+MOST_LINES = 12  # of the printed table
+COPIES = 6  # of the numbers of a table that a process may need
+RESERVED, AFTER = 0.3, 0.5  # of a time limit for refits at most; seconds for what follows them
 RESULTS, BOUNDED, FINAL = "results.csv", "winner-without-test-rows.model", "winner.model"
-OUR_BOUNDED, OUR_FINAL = "best-of-electorate-without-test-rows.model", "best-of-electorate.model"
 
 
 def compare(
     X: Any,
-    y: Any,
+    y: Any = None,
     *,
+    target: str | None = None,
     sample_weight: Any = None,
-    algorithms: list[Any] | None = None,
+    algorithms: Any = None,
     peers: list[str] | None = None,
     metric: str | None = None,
+    prefer: str = ACCURACY,
     group: Any = None,
     time_column: Any = None,
     folds: int | None = None,
-    locked: float = 0.2,
+    test_fraction: float | None = None,
     certify: str | None = None,
-    stack: bool | None = None,
+    stack: bool = True,
     sample_rows: int | None = None,
     time_limit: float | None = None,
     quick: bool = False,
     task: str = "auto",
+    positive: Any = None,
     check_up: bool = True,
     keep: Collection[str] = (),
     categorical_features: Any = "from_dtype",
     n_jobs: int | None = None,
     seed: int = 0,
     folder: str | os.PathLike[str] | None = None,
-    progress: bool = False,
+    replay: str | os.PathLike[str] | None = None,
+    progress: bool | None = None,
 ) -> "Comparison":
-    """Compare the boosting algorithms on rows X with targets y.
+    """Find the best model for rows X with targets y, and say how well it will do.
 
     Parameters
     ----------
     X : array-like, sparse matrix, dataframe or scanned table
-        Anything the estimators accept, with missing values and categories. With a table of :func:`scan`, algorithms
-        are compared on a sample; the winner is then fitted to all rows but the test rows, batch by batch.
-    y : array-like
+        Anything the estimators accept, with missing values and categories. With a table of :func:`scan`, models are
+        compared on a sample; an algorithm of ours that wins is then fitted to all rows but the test rows.
+    y : array-like, optional
         Class labels, or numbers to predict.
+    target : str, optional
+        Instead of y: the name of the column of the dataframe X to predict.
     sample_weight : array-like, optional
         Weights of the rows, for training and for every error of the table. Splits ignore them, and there is no exact
         binomial bound for rows of different weights. Rows of weight 0 are left out.
-    algorithms : list of names or of :class:`Algorithm`, optional
-        The algorithms to compare; by default all that apply. User-defined ones run in this process.
-    peers : list of {"linear", "hgb", "lightgbm", "xgboost", "catboost", "ebm"}, optional
-        Models of other libraries to compare with. By default a regularised linear model and HistGradientBoosting, or
-        none where `algorithms` are named. The majority class (a constant for regression) is always there.
+    algorithms : list, optional
+        Names of algorithms, estimators (any scikit-learn classifier or regressor, or a pipeline), pairs (name,
+        estimator), and :class:`Algorithm`; "all" for every algorithm of this package. By default those that are fast
+        enough. Estimators get the columns of X as they are, run in this process, and are no members of a stack.
+    peers : list of {"linear", "forest", "extra_trees", "hgb", "lightgbm", "xgboost", "catboost", "ebm"}, optional
+        Models of other libraries to compare with. By default the first four, or none where `algorithms` are named. The
+        baseline (the majority class, or the median) is always there.
     metric : {"error", "balanced_error", "auc", "log_loss", "f1", "mae", "rmse"}, optional
-        What settings are chosen by and algorithms are ranked by: "error" by default, "mae" for regression. The others
-        are columns of the table. F1 is that of the second class; for more than two classes, F1 and AUC are means over
-        the classes. For "balanced_error" and "f1" every setting is tried with and without `class_weight="balanced"`.
+        What models are ranked by: "error" by default, "mae" for regression. With the default the log loss, which is
+        smoother, chooses among candidates. For "balanced_error" and "f1" every setting is tried with and without
+        `class_weight="balanced"`.
+    prefer : {"accuracy", "speed", "readable"}, default="accuracy"
+        Which model is handed over: the best, or among those that tie with it or are within a point, the fastest to
+        predict or the easiest to read.
     group : array-like, optional
         A value per row. Rows with the same value are never divided between training and testing.
     time_column : array-like of numbers or dates, optional
         A value per row. Models are tested on later rows than they were trained on.
     folds : int, optional
-        Number of folds; by default 5, or 3 with `quick` and where rows times classes exceed 200,000.
-    locked : float, default=0.2
-        The share of test rows, which are held out and used once, for the winner.
+        Number of folds; by default 5, or 3 with `quick`. Large tables have one split.
+    test_fraction : float, optional
+        The share of test rows, which are held out and used once, for one model; 0 for none. By default a fifth (at
+        most 10,000) of 2,000 or more rows.
     certify : {"crossfit"}, optional
-        Hand over the winner as `certified`, too, also if it is a peer: a :class:`CrossFittedClassifier` that is
-        trained on all rows and has a bound. The bound pays for the choice among all settings of the comparison: fewer
-        `algorithms` and `peers`, or `quick`, make it smaller. It is for classification without weights, groups and
-        times, and the check-up must leave the columns as they are.
-    stack : bool, optional
-        Rank a stack of the three best algorithms of this package, too: see :class:`StackedClassifier`. By default
-        unless `algorithms` are named. A scanned table has none.
+        Hand over the winner as `certified`, too: a :class:`CrossFittedClassifier` that is trained on all rows and has
+        a bound. The bound pays for the choice among all settings of the comparison: fewer `algorithms` and `peers`,
+        or `quick`, make it smaller. It is for classification without weights, groups and times, and the check-up must
+        leave the columns as they are.
+    stack : bool, default=True
+        Whether a stack of several models may be handed over: see :class:`StackedClassifier`.
     sample_rows : int, optional
         Of a scanned table: how many rows to sample, test rows included. By default 200,000, or as many as take an
         eighth of the free memory.
     time_limit : float, optional
-        Seconds for everything, the refits of the winner included. Cells that are not run by then are listed.
+        Seconds for everything, check-up and refits included. There is a model to hand over after the first fits.
     quick : bool, default=False
         One setting per algorithm, three folds, and without the slowest algorithms.
     task : {"auto", "classification", "regression"}
         With "auto", float targets, and integer targets with more than 20 distinct values, are treated as regression.
+    positive : label, optional
+        The class that F1 is about; by default the rarer of two.
     check_up : bool, default=True
         Check the columns first, on the rows that are not held out, and clean them: see :func:`check_up`. Scanned
         tables are used as they are.
@@ -128,24 +143,26 @@ def compare(
         Columns that the check-up leaves as they are.
     categorical_features : as for the estimators
     n_jobs : int, optional
-        Number of processes; all CPUs by default. With 1, everything runs in this process.
+        Number of processes; all CPUs by default and with -1. With 1 and no time limit, everything runs in this process.
     seed : int, default=0
-        The same seed gives the same results, bit for bit.
+        Without a time limit the same seed gives the same results, bit for bit.
     folder : path, optional
         Folder for intermediate results, the table and the models. The same call with the same folder resumes.
-    progress : bool, default=False
-        Show progress on stderr.
+    replay : path, optional
+        The folder of an earlier comparison that was cut short, by a time limit or Ctrl-C: use the same fits.
+    progress : bool, optional
+        Show progress on stderr; by default on terminals and in notebooks.
 
     Returns
     -------
     Comparison
-        The ranked table, and the winner trained without and with the test rows.
+        The answer in words, the table, and the model.
 
     Notes
     -----
-    A difference to the first is called "real" with 95% confidence over all pairs of algorithms at once, with the
-    variance of Nadeau and Bengio (2003) for cross-validation; otherwise it is a "tie". docs/compare.md explains the
-    procedure, and benchmarks/VERDICTS.md shows how often it is right.
+    Estimates are corrected for the choice among candidates by the bootstrap (BBC-CV: Tsamardinos, Greasidou and
+    Borboudakis 2018). "worse" than the best is said with 95% confidence over all models at once (Hsu 1984); otherwise
+    it is a "tie". docs/compare.md explains the procedure, and benchmarks/VERDICTS.md shows how often it is right.
 
     Examples
     --------
@@ -153,52 +170,102 @@ def compare(
     >>> import electorate
     >>> X, y = load_iris(return_X_y=True)
     >>> names = ["AdaBoost, stumps", "SAMME.R, trees"]
-    >>> found = electorate.compare(X, y, algorithms=names, folds=2, quick=True, n_jobs=1)
-    >>> found.columns["algorithm"][-1]
+    >>> comparison = electorate.compare(X, y, algorithms=names, folds=2, quick=True, n_jobs=1)
+    >>> comparison.columns["algorithm"][-1]
     'majority class'
     """
-    limits = WorkLimits(n_jobs or int(joblib.cpu_count()), time_limit or math.inf)
-    _check_options(folds, locked, time_limit, seed)
+    started = time.monotonic()
+    _check_options(folds, test_fraction, time_limit, seed, prefer)
+    X, y = _target_of(X, y, target)
     sample = None
     if is_scanned(X):
         _check_scanned(group, time_column, sample_rows)
-        sample = draw_sample(X, y, sample_weight, RowDraw(seed, locked), sample_rows)
+        draw = RowDraw(seed, splits.HELD_OUT_SHARE if test_fraction is None else test_fraction)
+        sample = draw_sample(X, y, sample_weight, draw, sample_rows)
         X, y, sample_weight, check_up = sample.X, sample.y, sample.weight, False
     refuse_lazy_for("compare", X)
     X, y, weight, beside = _rows_with_weight(X, y, sample_weight, {"group": _codes(group), "time": _times(time_column)})
     check = CheckUp([], None)
     if check_up and read_columns(X)[2] >= FEWEST_ROWS:
-        check = check_open_rows(X, y, task, keep, lambda rows: splits.lock(_with_columns(rows, beside), locked, seed))
+        check = check_open_rows(
+            X, y, task, keep, lambda rows: splits.hold_out(_with_columns(rows, beside), test_fraction, seed)
+        )
     X, y = check.clean(X), check.clean_target(y)
     rows, classes = read_rows(X, y, task, categorical_features, weight)
     rows = _with_columns(rows, beside)
     if rows.n_rows < FEWEST_ROWS:
         raise ValueError(f"{rows.n_rows} rows are too few to compare algorithms: at least {FEWEST_ROWS} are needed")
-    parts = splits.lock(rows, locked, seed) if sample is None else sample.parts
+    parts = splits.hold_out(rows, test_fraction, seed) if sample is None else sample.parts
     n_open, n_classes = len(parts[0]), len(classes)
     chosen = applicable(task_of(n_classes), algorithms, peers, Size(n_open, n_classes), quick)
     ranked_by = metric_for(metric, n_classes)
+    positive_code = _positive_code(rows, classes, positive)
+    if ranked_by.name == "f1" and positive_code == 0:  # F1 is that of the second class
+        rows, classes, positive_code = replace(rows, target=1 - rows.target), classes[::-1], 1
     chosen = [balanced(one) for one in chosen] if ranked_by.balances else chosen
-    n_folds = _count_folds(folds, n_open, n_classes, quick)
-    training = rows.take(parts[0])
-    protocol = Protocol(chosen, n_folds, seed, n_classes, ranked_by, _rungs(training, n_folds, seed))
-    race = Race(protocol, frozenset(a for a, one in enumerate(chosen) if algorithms is not None or one.peer))
+    n_folds = folds or (QUICK_FOLDS if quick else 5)
+    if n_folds > n_open // 2:
+        raise ValueError(f"{n_folds} folds are too many for {n_open} rows")
+    plan = Plan(chosen, n_folds, seed, n_classes, ranked_by)
+    named = frozenset(a for a, one in enumerate(chosen) if algorithms is not None and not one.baseline)
     labels = classes[rows.target] if n_classes else rows.target
     given = (X, labels, rows, parts, categorical_features, seed, n_classes > 0, check)
     refits = Refits(*given) if sample is None else ScannedRefits(*given, sample=sample)
     check_certify(certify, sample is not None, rows, n_classes, check)
-    stacks = (algorithms is None if stack is None else stack) and sample is None
-    found = Comparison(race, training, refits, certify, stacks)
-    found.run(folder, locked, limits, progress)
-    return found
+    n_processes = _n_processes(n_jobs, rows)
+    limits = WorkLimits(n_processes, math.inf if time_limit is None else time_limit, started)
+    stacks = stack and sample is None
+    comparison = Comparison(plan, rows.take(parts[0]), refits, classes, named, prefer, certify, stacks)
+    comparison.positive = positive_code
+    comparison.run(folder, replay, limits, _shows_progress(progress))
+    return comparison
 
 
-def _rungs(training: Rows, n_folds: int, seed: int) -> tuple[int, ...]:
-    """Rungs of the screening; none for a small table."""
-    if training.n_rows < splits.LARGE:
-        return ()
-    screening = splits.split(training, n_folds, seed, screens=True).screening
-    return () if screening is None else rungs_for(len(screening[0]))
+def _target_of(X: Any, y: Any, target: str | None) -> tuple[Any, Any]:
+    """The columns and the target, which may be a column of a dataframe."""
+    if target is None:
+        if y is None:
+            raise ValueError('what is to be predicted? Pass y, or target="COLUMN" for a column of the dataframe X')
+        return X, y
+    if y is not None:
+        raise ValueError("pass y or target, not both")
+    try:
+        frame = nw.from_native(X, eager_only=True)
+    except TypeError:
+        raise ValueError(f"target={target!r} names a column of a dataframe, and X is a {type(X).__name__}") from None
+    if target not in frame.columns:
+        raise ValueError(f"there is no column {target!r} in X: its columns are {', '.join(map(str, frame.columns[:20]))}")
+    return frame.drop(target).to_native(), frame[target].to_numpy()
+
+
+def _n_processes(n_jobs: int | None, rows: Rows) -> int:
+    """One where the tables of two would not fit into memory."""
+    wanted = int(joblib.cpu_count()) if n_jobs is None else int(joblib.effective_n_jobs(n_jobs))
+    matrix, free = rows.matrix, free_memory()
+    size = matrix.nbytes if isinstance(matrix, np.ndarray) else matrix.data.nbytes + matrix.indices.nbytes
+    if free is None:
+        return wanted
+    return max(1, min(wanted, int(free // max(1, COPIES * size))))
+
+
+def _shows_progress(progress: bool | None) -> bool:
+    """By default on terminals and in notebooks."""
+    if progress is not None:
+        return progress
+    stream = sys.stderr
+    return stream is not None and (stream.isatty() or "ipykernel" in sys.modules)
+
+
+def _positive_code(rows: Rows, classes: NDArray[Any], positive: Any) -> int:
+    """The code of the positive of two classes: the rarer one, or the one that is named."""
+    if positive is None:
+        return int(np.argmin(np.bincount(rows.target, minlength=2))) if len(classes) == 2 else 0
+    if len(classes) != 2:
+        raise ValueError(f"positive={positive!r} is for two classes, and the target has {len(classes) or 'numbers'}")
+    labels = [str(label) for label in classes]
+    if str(positive) not in labels:
+        raise ValueError(f"positive is {positive!r}: choose from {', '.join(labels)}")
+    return labels.index(str(positive))
 
 
 def _codes(group: Any) -> NDArray[np.int64] | None:
@@ -253,23 +320,19 @@ def _rows_with_weight(X: Any, y: Any, weight: Any, beside: dict[str, Any]) -> tu
     return take_rows(X, used), take_rows(y, used), weight[used], beside
 
 
-def _count_folds(folds: int | None, n_rows: int, n_classes: int, quick: bool) -> int:
-    few = quick or n_rows * max(1, n_classes) > HUGE
-    n_folds = folds or (QUICK_FOLDS if few else 5)
-    if n_folds > n_rows // 2:
-        raise ValueError(f"{n_folds} folds are too many for {n_rows} rows")
-    return n_folds
-
-
-def _check_options(folds: int | None, locked: float, time_limit: float | None, seed: int) -> None:
+def _check_options(
+    folds: int | None, test_fraction: float | None, time_limit: float | None, seed: int, prefer: str
+) -> None:
     if folds is not None and folds < 2:
         raise ValueError(f"folds is {folds}: it must be at least 2")
-    if not 0 < locked < 1:
-        raise ValueError(f"locked is {locked}: the share of test rows must be between 0 and 1")
+    if test_fraction is not None and not 0 <= test_fraction < 1:
+        raise ValueError(f"test_fraction is {test_fraction}: the share of test rows must be at least 0 and less than 1")
     if time_limit is not None and not time_limit > 0:
         raise ValueError(f"time_limit is {time_limit}: it must be a positive number of seconds")
     if seed < 0:
         raise ValueError(f"seed is {seed}: it must not be negative")
+    if prefer not in PREFERENCES:
+        raise ValueError(f"prefer is {prefer!r}: choose from {', '.join(PREFERENCES)}")
 
 
 def _check_scanned(group: Any, time_column: Any, sample_rows: int | None) -> None:
@@ -285,205 +348,257 @@ def _is_listed(algorithm: Algorithm) -> bool:
     return any(one.name == algorithm.name and one.make == algorithm.make for one in every_algorithm())
 
 
-class StackWithin:
-    """Makes the line of a stack, if there is time for its refits. is_late: whether there was not."""
-
-    def __init__(self, limits: WorkLimits, reserve: Reserve) -> None:
-        self.limits, self.reserve, self.is_late = limits, reserve, False
-
-    def __call__(
-        self, lines: list[Line], nested: list[dict[int, Tested]], there: FoldRows
-    ) -> tuple[Line, Floats] | None:
-        chosen = leaders(lines, nested)
-        left = self.limits.started + self.limits.seconds - time.monotonic()
-        self.is_late = self.reserve.of_stack(sum(lines[place].fit_seconds for place in chosen)) > left
-        if self.is_late:
-            return None
-        return stack_of([lines[place] for place in chosen], [nested[place] for place in chosen], there)
-
-
 class Comparison:
-    """The result of `compare`.
+    """The result of `compare`. Printing it shows the answer in words, and the table.
 
     Attributes
     ----------
+    answer : list of str
+        Which model to use, how well it will do, how sure that is.
+    winner : str
+        The name of the model that is handed over: an algorithm, or "stack".
+    model : estimator
+        It, trained on all rows. Of a scanned table, `model_without_test_rows`.
+    model_without_test_rows : estimator or None
+        The same trained without the test rows; None if no rows were held out, or there was no time.
+    estimate, limit : float
+        The estimated value of the metric on new rows, and a one-sided limit of 95% (exact if rows were held out and
+        the metric is the error).
+    bound : float
+        With 95% confidence, an upper bound on the error of `model_without_test_rows` on rows like these (exact
+        binomial, Clopper and Pearson); NaN without test rows, for regression, weights, and splits by group or time.
+    evidence : str
+        "beyond doubt", "probably" or "no evidence": that the model is better than the baseline.
     columns : dict of lists
-        The ranked table.
+        The table.
     frame : dataframe
         The same, in the library of X, or else pandas, polars or pyarrow, whichever is installed.
-    winner : str or None
-        The name of the first algorithm; None if nothing beats the baseline beyond chance.
     setting : dict
-        The winner's parameters, as set_params takes them.
+        The parameters of the model, as set_params takes them; of a stack, the weights.
     code : str
-        Python code that trains the winner.
+        Python code that trains the model.
     threshold : float or None
-        For two classes, ranked by `balanced_error` or `f1`: predicting the second class above this probability instead
-        of 0.5 lowers the cross-validated loss of the winner. None if it does not.
-    model : estimator
-        The winner refitted on all rows. No row was held out from it, so it has no bound. Its probabilities are
-        calibrated by the predictions for the rows of all folds. Of a scanned table, `model_without_locked`.
-    model_without_locked : estimator
-        The winner trained without the test rows. Of a scanned table, to all others; `notes` has how many they are.
-    bound : float
-        With 95% confidence, an upper bound on the error of `model_without_locked` on rows like these (exact binomial,
-        Clopper and Pearson); NaN for regression, for rows of different weights and for splits by group or time.
-    models, bounds : dict
-        The two models (without test rows, on all rows) and the bound by algorithm: of the winner and of `best_of_ours`.
-        The second model of a peer is None until `model` is used.
-    best_of_ours : str or None
-        The first algorithm with a file format. Another library may be the winner.
+        For two classes, ranked by `balanced_error` or `f1`: predict the second class above this probability.
     certified : CertifiedWinner or None
-        With `certify`, the winner (if that is a stack, the best single algorithm) as a cross-fitted ``model`` on all
-        rows, with its ``bound`` and the ``sentence`` that one may quote; ``candidates`` is the number of settings that
-        the bound pays for.
+        With `certify`, the best single algorithm as a cross-fitted ``model`` on all rows, with its ``bound`` and the
+        ``sentence`` that one may quote; ``candidates`` is the number of settings that the bound pays for.
     outcomes : Outcomes
         The losses of every algorithm on the rows tested, as `compare_over` takes them.
     check_up : CheckUp
         What was found about the columns and the target, and the cleaning that the models keep.
     seconds : dict
-        How long cells and refits took.
-    not_run, failed : list and dict
-        The cells that are missing from the table.
+        How long fits and refits took.
+    not_run, failed, dropped : list, dict and list
+        Candidates that are not in the table: without time, with an error, and worse after some folds.
     notes : list of str
-        The same in words, and the algorithms that are not ranked.
+        The same in words.
     """
 
     def __init__(
-        self, race: Race, training_rows: Rows, refits: Refits, certify: str | None = None, stacks: bool = False
+        self,
+        plan: Plan,
+        training_rows: Rows,
+        refits: Refits,
+        classes: NDArray[Any],
+        named: frozenset[int],
+        prefer: str,
+        certify: str | None,
+        stacks: bool,
     ) -> None:
-        self.race, self.protocol, self.training_rows, self.refits = race, race.protocol, training_rows, refits
-        self.certify, self.stacks = certify, stacks
+        self.plan, self.training_rows, self.refits, self.classes = plan, training_rows, refits, classes
+        self.named, self.prefer, self.certify, self.stacks = named, prefer, certify, stacks
         self.certified: CertifiedWinner | None = None
         self.check_up = refits.check_up
-        self.models: dict[str, tuple[Any, Any]] = {}
-        self.bounds: dict[str, float] = {}
-        self.best_of_ours: str | None = None
+        self.model: Any = None
+        self.model_without_test_rows: Any = None
         self.seconds: dict[str, float] = {}
+        self.notes: list[str] = []
+        self.positive = 0
 
-    def run(self, folder: Any, locked: float, limits: WorkLimits, progress: bool) -> None:
-        """Run the cells, rank the algorithms, train and test the first, and write the results to the folder."""
-        rows, protocol = self.training_rows, self.protocol
-        in_processes = limits.n_jobs > 1 and all(map(_is_listed, protocol.algorithms))
+    # ------------------------------------------------------------ the work
+
+    def run(self, folder: Any, replay: Any, limits: WorkLimits, progress: bool) -> None:
+        """Run the fits, choose, train what is handed over, and write the results to the folder."""
+        in_processes = all(map(_is_listed, self.plan.algorithms)) and (
+            limits.n_jobs > 1 or math.isfinite(limits.seconds)
+        )
+        self.limits = limits
+        self.display = Progress(self.plan, limits, sys.stderr if progress else None)
+        self.display.note(f"comparing models on {self.training_rows.n_rows:,} rows")
+        replayed = None if replay is None else Journal(replay).read_outcome()
         with ExitStack() as stack:
             journal: Store = {}
             if folder is not None or in_processes:
                 place = folder or stack.enter_context(tempfile.TemporaryDirectory(prefix="electorate-"))
                 journal = Journal(place)
-                journal.open(protocol, rows, locked, self.refits.describe())
-            used = limits if in_processes else replace(limits, n_jobs=1)
-            reserve = self._reserve(limits)
-            results = run_cells(self.race, rows, journal, used, reserve, progress)
-        self.seconds["cells"] = time.monotonic() - limits.started
-        stacking = StackWithin(limits, reserve)
-        self.ranking = rank(self.race, results, rows, stacking if self.stacks else None)
-        self.not_run, self.failed = self.ranking.not_run, self.ranking.failed
-        self.notes = report.dropped(self.race.dropped(results), self.race.unscreened(results), protocol)
-        self.notes += report.missing(self.ranking, protocol)
-        self.notes += ["not ranked (ran out of time): stacked"] if stacking.is_late else []
-        self._train()
-        self.notes += self.refits.notes()
-        self.seconds["refits"] = time.monotonic() - limits.started - self.seconds["cells"]
-        if folder is not None:
-            self.write(os.fspath(folder))
-            if isinstance(journal, Journal) and not self.not_run:
-                journal.close()
+                journal.open(self.plan, self.training_rows, self.refits.n_test, self.refits.describe())
+            runner = FitRunner(self.plan, self.training_rows, self._open_table())
+            self.schedule = Schedule(self.plan, self.training_rows, runner.splits, self.named)
+            work = Work(self.schedule, runner, journal, limits, self._reserve, self.display, in_processes)
+            self.results = work.run(None if replayed is None else replayed["fits"])
+            self.costs, self.interrupted = work.costs, work.interrupted
+            self.seconds["fits"] = time.monotonic() - limits.started
+            self._conclude(replayed)
+            self.seconds["refits"] = time.monotonic() - limits.started - self.seconds["fits"]
+            if folder is not None and isinstance(journal, Journal):
+                self._write(journal)
 
-    def _reserve(self, limits: WorkLimits) -> Reserve:
-        """Refits are on the training rows and on all rows. They use all CPUs, which leaves a margin."""
-        n_learn = min(len(learn) for learn, _ in self.protocol.split(self.training_rows).folds)
-        n_rows = self.training_rows.n_rows
-        final = self.refits.n_refitted - n_rows
-        if self.certify is not None:
-            final += REFITTED * self.refits.rows.n_rows
-        n_stacked = MOST_MODELS if self.stacks else 0
-        return Reserve(self.protocol, n_rows / n_learn, final / n_learn, n_stacked, STACK_SHARE * limits.seconds)
+    def _open_table(self) -> Any:
+        """The columns of the rows that are not held out, for estimators of the user."""
+        needed = any(one.takes_table for one in self.plan.algorithms)
+        return take_rows(self.refits.X, self.refits.parts[0]) if needed else None
 
-    def _train(self) -> None:
-        """Train the winner, and the best of ours if another library won."""
-        lines = self.ranking.lines
-        if not self.ranking.beats_baseline:
-            return
-        ours = next((line for line in lines if hasattr(self.refits.build(line), "save")), None)
-        if ours is not None:
-            self.best_of_ours = ours.algorithm.name
-        for line in (lines[0], ours):
-            if line is not None and line.algorithm.name not in self.models:
-                without, final = self.refits.fit_both(line)
-                self.models[line.algorithm.name] = without, final
-                bound = without.held_out_["bound"]
-                if bound is not None:
-                    self.bounds[line.algorithm.name] = bound
+    def _reserve(self, results: Results, costs: Costs) -> float:
+        """Seconds for the refits and what follows: of the three slowest of the candidates that are finished."""
+        slowest: dict[int, float] = {}
+        for c in {fit.candidate for fit in results}:
+            algorithm = self.plan.candidates[c].algorithm
+            slowest[algorithm] = max(slowest.get(algorithm, 0.0), self._refit_seconds([c], costs))
+        three = sum(sorted(slowest.values())[-3:])
+        return AFTER + min(RESERVED * self.limits.seconds, three if math.isfinite(self.limits.seconds) else 0.0)
+
+    def _refit_seconds(self, candidates: list[int], costs: Costs, tests: bool = True) -> float:
+        """Of these candidates on all rows, and before on those that are not held out."""
+        rows = [self.refits.n_rows] + ([len(self.refits.parts[0])] if tests and self.refits.n_test else [])
+        return sum(costs.predict(c, n_rows) or 0.0 for c in candidates for n_rows in rows)
+
+    def _conclude(self, replayed: dict[str, Any] | None) -> None:
+        """Choose, and train what is handed over in the time that is left."""
+        found = self.schedule.furthest(self.results)
+        if found is None:
+            raise ValueError(self._why_nothing())
+        level, numbers = found
+        self.display.show("choosing among the models")
+        ranker = Ranker(self.schedule, level, numbers, self.results, self.stacks)
+        allowed = {c for c in ranker.candidates if self._refit_seconds([c], self.costs, tests=False) < self.limits.left}
+        if replayed is not None:
+            allowed = replayed["allowed"]
+        self.allowed = sorted(allowed or ranker.candidates)
+        self.ranking = ranker.rank(self.prefer, set(self.allowed), self.limits.left)
+        recipe = self.ranking.chosen.recipe
+        parts = [part.candidate for part in recipe.parts]
+        self.tests = self.refits.n_test > 0 and self._refit_seconds(parts, self.costs) < self.limits.left
+        if replayed is not None:
+            self.tests = replayed["tests"]
+        self.notes += self._missing()
+        self.display.show(f"training {answer.name_of(self.ranking.chosen)} on all rows")
+        if self.tests:
+            self.model_without_test_rows = self.refits.fit_without(recipe)
+        self.model = self._final(recipe)
         if self.certify is not None:  # the weights of a stack are no candidates that were fixed before
-            single = next(line for line in lines if not line.stack)
-            self.certified = cross_fit(single, self.refits, self.protocol)
+            single = next((one for one in self.ranking.lines if _is_model(one)), self.ranking.lines[0])
+            self.certified = cross_fit(single.recipe.parts[0], self.refits, self.plan)
+        self.display.end()
+        self.notes += self.refits.notes()
+
+    def _final(self, recipe: Recipe) -> Any:
+        """The model on all rows; on fewer where there is no time for all."""
+        if isinstance(self.refits, ScannedRefits) and self.model_without_test_rows is not None:
+            return self.model_without_test_rows
+        seconds, left = self._refit_seconds([part.candidate for part in recipe.parts], self.costs, False), self.limits.left
+        if seconds <= max(left, AFTER):
+            return self.refits.fit_final(recipe)
+        n_rows = self.refits.n_rows
+        least = min(n_rows, max(FEWEST_ROWS, *(rows for c, (rows, _) in self.costs.seconds.items() if c in self._chosen)))
+        wanted = int(np.clip(n_rows * max(left, AFTER) / seconds, least, n_rows))
+        self.notes.append(f"trained on {wanted:,} of {n_rows:,} rows, since the time limit allows no more")
+        which = np.sort(np.random.default_rng([self.plan.seed, 8]).permutation(n_rows)[:wanted])
+        return self.refits.fit_final(recipe, which)
+
+    @property
+    def _chosen(self) -> list[int]:
+        return [part.candidate for part in self.ranking.chosen.recipe.parts]
+
+    # ------------------------------------------------------------ what is missing
+
+    @property
+    def failed(self) -> dict[str, str]:
+        """Why algorithms failed, by name."""
+        errors = {fit: result.message for fit, result in self.results.items() if isinstance(result, Failed)}
+        return {self.plan.algorithm(fit.candidate).name: errors[fit] for fit in sorted(errors, reverse=True)}
+
+    @property
+    def not_run(self) -> list[str]:
+        """Algorithms that no candidate of was finished in time."""
+        tried = {self.plan.candidates[fit.candidate].algorithm for fit in self.results}
+        return [one.name for number, one in enumerate(self.plan.algorithms) if number not in tried]
+
+    @property
+    def is_partial(self) -> bool:
+        """Whether there was no time for something."""
+        return bool(self.schedule.late) or self.interrupted
+
+    @property
+    def dropped(self) -> list[str]:
+        """Algorithms whose candidates were all dropped before the last fold."""
+        shown = {line.name for line in self.ranking.lines}
+        tested = {self.plan.algorithm(fit.candidate).name for fit in self.results}
+        return sorted(tested - shown - set(self.failed))
+
+    def _missing(self) -> list[str]:
+        """A line for each reason why algorithms are not in the table."""
+        lines = [f"failed: {literal(name)}: {literal(why)}" for name, why in self.failed.items()]
+        if self.dropped:
+            lines.append(f"dropped as worse before the last fold: {'; '.join(map(literal, self.dropped))}")
+        if self.not_run:
+            lines.append(f"not run (out of time): {'; '.join(map(literal, self.not_run))}")
+        return lines
+
+    def _why_nothing(self) -> str:
+        failures = [f"{literal(name)}: {literal(why)}" for name, why in self.failed.items()]
+        if failures:
+            return "no model could be trained\n" + "\n".join(failures)
+        return "no model was trained in the time limit: allow more"
 
     # ------------------------------------------------------------ results
 
     @property
-    def _first(self) -> Line:
-        if not self.ranking.lines:
-            raise ValueError("no algorithm was run in any fold: allow more time\n" + "\n".join(self.notes))
-        return self.ranking.lines[0]
+    def winner(self) -> str:
+        return self.ranking.chosen.name
 
     @property
-    def winner(self) -> str | None:
-        return self._first.algorithm.name if self.ranking.beats_baseline or not self.ranking.lines else None
-
-    def _won(self) -> str:
-        if self.winner is None:
-            raise ValueError("there is no winner: nothing beats the baseline beyond chance")
-        return self.winner
+    def estimate(self) -> float:
+        return self.ranking.chosen.shown(self.plan.metric.name)
 
     @property
-    def setting(self) -> dict[str, Any]:
-        return dict(self._first.setting)
-
-    @property
-    def code(self) -> str:
-        if self._first.algorithm.peer:
-            return self._peer_code()
-        model = self.refits.build(self._first)
-        if self._first.stack:  # a fit finds the weights, and calibrates the models that they are for
-            model.set_params(weights=None)
-        return report.as_code(model, self.check_up.cleaning is not None)
-
-    def _peer_code(self) -> str:
-        code = str(self.model_without_locked.model_.code)
-        if not BALANCED.items() <= self._first.setting.items():
-            return code
-        weight = "compute_sample_weight('balanced', y)"
-        return "from sklearn.utils import compute_sample_weight; " + code.replace("y)", f"y, sample_weight={weight})")
-
-    @property
-    def threshold(self) -> float | None:
-        found = self._first.threshold
-        return found.probability if found is not None and found.helps else None
-
-    @property
-    def model(self) -> Any:
-        without, final = self.models[self._won()]
-        if final is None:
-            final = self.refits.fit_final(self._first)
-            self.models[self._won()] = without, final
-        return final
-
-    @property
-    def model_without_locked(self) -> Any:
-        return self.models[self._won()][0]
+    def limit(self) -> float:
+        if self.plan.metric.name == "error" and not math.isnan(self.bound):
+            return self.bound
+        return self.plan.metric.shown(self.ranking.chosen.bound(self.plan.metric.name).limit)
 
     @property
     def bound(self) -> float:
-        return self.bounds.get(self.winner or "", float("nan"))
+        bound = None if self.model_without_test_rows is None else self.model_without_test_rows.held_out_["bound"]
+        return math.nan if bound is None else float(bound)
+
+    @property
+    def evidence(self) -> str:
+        return "no evidence" if self.ranking.evidence is None else self.ranking.evidence.grade
+
+    @property
+    def setting(self) -> dict[str, Any]:
+        recipe = self.ranking.chosen.recipe
+        if recipe.is_stack:
+            return {part.algorithm.name: part.weight for part in recipe.parts}
+        return dict(recipe.parts[0].setting)
+
+    @property
+    def code(self) -> str:
+        return report.as_code(self.refits.unfitted(self.ranking.chosen.recipe), self.check_up.cleaning is not None)
+
+    @property
+    def threshold(self) -> float | None:
+        threshold = self.ranking.chosen.recipe.threshold
+        return None if threshold == 0.5 else threshold
 
     @property
     def columns(self) -> report.Table:
-        return report.columns(self.ranking, self.bounds, self.protocol.metric)
+        return columns_of(self.ranking, self.plan.metric)
 
     @property
     def printed(self) -> list[list[str]]:
-        """The heads and the rows of the printed table."""
-        return report.printed(self.ranking, self.bounds, self.protocol.metric)
+        """The heads and the rows of the whole table, as it is printed."""
+        return answer.table_rows(self.ranking, self.plan.metric, len(self.ranking.lines))
 
     @property
     def frame(self) -> Any:
@@ -491,54 +606,65 @@ class Comparison:
 
     @property
     def outcomes(self) -> Outcomes:
-        names = [line.algorithm.name for line in self.ranking.lines]
-        return Outcomes(names, self.ranking.losses, self.ranking.weight, self.protocol.n_folds)
+        names = [line.name for line in self.ranking.lines]
+        return Outcomes(names, self.ranking.losses, self.ranking.weight, self.plan.n_folds)
+
+    @property
+    def answer(self) -> list[str]:
+        return answer.sentences(self._facts())
+
+    def _facts(self) -> answer.Facts:
+        rows, without = self.refits.rows, self.model_without_test_rows
+        counts = np.bincount(rows.target, minlength=len(self.classes)) if len(self.classes) else np.empty(0)
+        shares = (counts / max(1, counts.sum())).tolist()
+        dependent = "group" if rows.group is not None else "time" if rows.time is not None else ""
+        positive = self.positive if len(counts) == 2 else int(np.argmin(counts)) if len(counts) else 0
+        held_out = None if without is None else without.held_out_
+        return answer.Facts(
+            self.ranking, self.plan.metric, self.classes.tolist(), shares, positive, held_out, dependent
+        )
 
     @property
     def head(self) -> str:
-        protocol, rows = self.protocol, self.refits.rows
-        used = len(self.ranking.folds)
-        some = "" if used == protocol.n_folds else f", {used} of them run by all"
+        rows, n_test = self.refits.rows, self.refits.n_test
         weighted = "" if rows.weight is None else "; errors are weighted"
         by = "; split by group" if rows.group is not None else "; split by time" if rows.time is not None else ""
-        test = f"{self.refits.n_test:,} test rows held out and used once"
+        test = f"; {n_test:,} test rows held out" if n_test else ""
         drawn = self.refits.drawn_from
-        where = f"{self.training_rows.n_rows:,} rows{drawn} in {protocol.n_folds} folds{some}{by}"
-        return f"{where}; {test}; seed {protocol.seed}{weighted}"
-
-    @property
-    def meaning(self) -> list[str]:
-        """The table in words."""
-        metric = self.protocol.metric
-        lines = report.meaning(self.ranking, metric)
-        for line in self.ranking.lines:
-            if line.algorithm.name in self.models:
-                lines += report.tested(line, self.models[line.algorithm.name][0].held_out_)
-        if self.certified is not None:
-            lines.append(self.certified.sentence)
-        if self.winner is not None:
-            lines.append(f"winner: {literal(self.winner, 40)} ({report.describe_line(self._first) or 'defaults'})")
-            lines.append(f"in Python: {self.code}")
-            lines += report.threshold(self._first, np.unique(self.refits.y)[-1], metric)
-        return lines
+        n_folds = len(self.schedule.splits.levels[-1])
+        where = f"{self.training_rows.n_rows:,} rows{drawn} in {n_folds} fold{'s' if n_folds > 1 else ''}{by}"
+        return f"{where}{test}; seed {self.plan.seed}{weighted}"
 
     def __repr__(self) -> str:
-        if not self.ranking.lines:
-            return "\n".join(["nothing to rank: no algorithm was run in any fold", *self.notes])
-        table = report.as_text(self.ranking, self.bounds, self.protocol.metric)
+        table = report.align(answer.table_rows(self.ranking, self.plan.metric, MOST_LINES), {1, -1})
         checked = [repr(self.check_up), ""] if self.check_up.findings else []
-        return "\n".join([*checked, self.head, "", table, "", *self.meaning, *self.notes])
+        certified = [self.certified.sentence] if self.certified is not None else []
+        return "\n".join([*checked, *self.answer, *certified, "", self.head, table, "", *self.notes]).rstrip()
 
-    def write(self, folder: str) -> None:
-        """Write the table as CSV, and the models of the best of ours: as the winner only if it is the winner."""
-        if not self.ranking.lines:
-            return
-        write_text(os.path.join(folder, RESULTS), report.as_csv(self.columns))
-        names = (BOUNDED, FINAL) if self.best_of_ours == self.winner else (OUR_BOUNDED, OUR_FINAL)
-        without, final = self.models.get(self.best_of_ours or "", (None, None))
-        stored = {} if without is None else {names[0]: without} | ({} if final is without else {names[1]: final})
-        for name in {BOUNDED, FINAL, OUR_BOUNDED, OUR_FINAL} - set(stored):
-            with suppress(FileNotFoundError):  # of an earlier run, whose winner was another
-                os.remove(os.path.join(folder, name))
+    # ------------------------------------------------------------ files
+
+    def _write(self, journal: Journal) -> None:
+        """Write the table as CSV, the models, and what was used, for a repeat."""
+        write_text(journal.path(RESULTS), report.as_csv(self.columns))
+        stored = {FINAL: self.model, BOUNDED: self.model_without_test_rows}
         for name, model in stored.items():
-            model.save(os.path.join(folder, name))
+            path = journal.path(name)
+            with suppress(FileNotFoundError):  # of an earlier run
+                os.remove(path)
+            if model is not None:
+                self._save(model, path)
+        fits = [[fit.candidate, fit.split] for fit in sorted(self.results)]
+        journal.write_outcome({"fits": fits, "allowed": self.allowed, "tests": self.tests})
+        if not self.is_partial:
+            journal.close()
+
+    def _save(self, model: Any, path: str) -> None:
+        try:
+            model.save(path)
+        except (AttributeError, NotStorableError, TypeError) as error:
+            why = str(error) if isinstance(error, NotStorableError) else "it is no model of this package"
+            self.notes.append(f"{answer.name_of(self.ranking.chosen)} is not stored: {literal(why)}")
+
+
+def _is_model(line: Line) -> bool:
+    return line.algorithm is not None and not line.algorithm.baseline

@@ -1,20 +1,25 @@
-"""Splits the rows by one seed: test rows to hold out, rows for screening, folds, and inner splits for settings.
+"""Splits the rows by one seed: rows to hold out, rows for screening, and folds.
 
-Splits are stratified, row by row; a class with few rows is missing from some parts. Where rows have groups, a group is
+Folds are stratified, row by row; a class with few rows is missing from some of them. Where rows have groups, a group is
 never divided. Where rows have times, models are always tested on later rows than they are trained on.
 """
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
 from electorate.comparison.rows import Parts, Places, Rows
 
-LARGE = 2_000  # training rows from which one inner split is enough, and settings are screened
-INNER_PARTS = 4  # parts of the single inner split; one of them is for validation
-ONE_FIT, ONE_FIT_PARTS = 5_000, 10  # training rows from which a cell has one fit, and then one of so many parts
-SCREENING_SHARE, MOST_SCREENING_ROWS = 0.15, 5_000  # rows that settings are screened on, and that no fold tests
+HELD_OUT_FROM = 2_000  # rows from which some are held out
+HELD_OUT_SHARE, MOST_HELD_OUT = 0.2, 10_000
+FEWEST_GROUPS = 6  # with fewer groups or times all of them are needed for the folds
+SCREENED_FROM = 3_000  # rows from which candidates are screened on a part of them
+SCREENING_SHARE, MOST_SCREENING_ROWS = 0.15, 5_000  # rows that candidates are screened on, and that no fold tests
+SECOND_SCREENING_FROM, SECOND_SCREENING_ROWS = 24_000, 16_000
+MOST_FOLDED = 60_000  # rows, times the classes if there are more than two, from which one split replaces the folds
+MOST_TESTED = 20_000  # rows of that split
 FIRST_BLOCK = 0.4  # of the rows with times: too early to be tested
 
 
@@ -77,72 +82,114 @@ def _cut_at(time: NDArray[np.float64], shares: list[float]) -> Places:
     return np.asarray(np.searchsorted(order[places], time, side="right"), dtype=np.int64)
 
 
-def lock(rows: Rows, share: float, seed: int) -> Parts:
-    """Training and test rows, in order. The test rows are about `share` of every class, whole groups, or the latest."""
+def hold_out(rows: Rows, share: float | None, seed: int) -> Parts:
+    """Rows to learn from and rows to hold out, in order: drawn plainly, in whole groups, or the latest.
+
+    share: None for a fifth (at most 10,000) of 2,000 or more rows. There may be none.
+    """
+    if share is None:
+        is_small = rows.n_rows < HELD_OUT_FROM or rows.n_units < FEWEST_GROUPS
+        share = 0.0 if is_small else min(HELD_OUT_SHARE, MOST_HELD_OUT / rows.n_rows)
+    if share == 0:
+        return np.arange(rows.n_rows), np.empty(0, dtype=np.int64)
     rng = np.random.default_rng([seed, 0])
     if rows.time is not None:
-        locked = _cut_at(rows.time, [1 - share]) > 0
+        held = _cut_at(rows.time, [1 - share]) > 0
     elif rows.group is not None:
-        locked = _draw_whole(rows.group, share, rng)
-    else:
-        locked = draw(rows.target, share, rng)
-    if locked.all() or not locked.any():
+        held = _draw_whole(rows.group, share, rng)
+    else:  # not by class: the bound is for rows that are drawn independently
+        held = np.zeros(rows.n_rows, dtype=np.bool_)
+        held[rng.permutation(rows.n_rows)[: max(1, round(share * rows.n_rows))]] = True
+    if held.all() or not held.any():
         raise ValueError("the column of times or groups has too few different values to hold out test rows")
-    return np.flatnonzero(~locked), np.flatnonzero(locked)
+    return np.flatnonzero(~held), np.flatnonzero(held)
 
 
 @dataclass(frozen=True)
 class Splits:
-    """Every split of the training rows of a comparison.
+    """Every split of the training rows of a comparison, in levels: screenings on more and more rows, then folds.
 
-    screening: rows to learn from and to validate on, or None. folds: training rows and rows to test.
+    levels: of each level the training rows and the rows to test, by split. Rows that screen are tested in no fold.
     """
 
-    screening: Parts | None
-    folds: list[Parts]
+    levels: list[list[Parts]]
+
+    @cached_property
+    def places(self) -> list[tuple[int, Parts]]:
+        """Of every split, in order: its level, and its rows."""
+        return [(level, parts) for level, splits in enumerate(self.levels) for parts in splits]
+
+    def numbers(self, level: int) -> range:
+        """The numbers of the splits of a level."""
+        before = sum(map(len, self.levels[:level]))
+        return range(before, before + len(self.levels[level]))
 
 
-def split(rows: Rows, n_folds: int, seed: int, screens: bool) -> Splits:
-    """screens: whether some rows are for screening. They are training rows in every fold, and tested in none."""
+def split(rows: Rows, n_folds: int, n_classes: int, seed: int) -> Splits:
+    """The levels for these rows."""
     if rows.time is not None:
-        return _split_by_time(rows, n_folds, screens)
+        return _split_by_time(rows, n_folds)
+    n_folds = min(n_folds, rows.n_units)
+    if n_folds < 2:
+        raise ValueError("all rows are of one group: rows of another group are needed to test on")
+    screening = _screening(rows, seed)
     kept = np.zeros(rows.n_rows, dtype=np.bool_)
-    if screens:
-        share = min(SCREENING_SHARE, MOST_SCREENING_ROWS / rows.n_rows)
-        rng = np.random.default_rng([seed, 5])
-        kept = draw(rows.target, share, rng) if rows.group is None else _draw_whole(rows.group, share, rng)
+    if screening:
+        kept[screening[0][0][1]] = True
     others = np.flatnonzero(~kept)
+    one_split = rows.n_rows * (n_classes if n_classes > 2 else 1) > MOST_FOLDED
+    n_parts = max(n_folds, -(-len(others) // MOST_TESTED)) if one_split else n_folds
     part = np.full(rows.n_rows, -1)
     rng = np.random.default_rng([seed, 1])
     if rows.group is None:
-        part[others] = deal(strata(rows.target[others]), n_folds, rng)
+        part[others] = deal(strata(rows.target[others]), n_parts, rng)
     else:
-        part[others] = deal_whole(rows.group[others], n_folds, rng)
-    folds = [(np.flatnonzero(part != fold), np.flatnonzero(part == fold)) for fold in range(n_folds)]
-    return Splits((others, np.flatnonzero(kept)) if screens else None, folds)
+        part[others] = deal_whole(rows.group[others], min(n_parts, len(np.unique(rows.group[others]))), rng)
+    tested = range(1) if one_split else np.unique(part[others]).tolist()
+    folds = [(np.flatnonzero(part != fold), np.flatnonzero(part == fold)) for fold in tested]
+    return Splits([*screening, folds])
 
 
-def _split_by_time(rows: Rows, n_folds: int, screens: bool) -> Splits:
-    """Every fold tests the rows of one stretch of time, with all earlier rows as training rows."""
+def _screening(rows: Rows, seed: int) -> list[list[Parts]]:
+    """One split a level, of fewer rows; none for a small table."""
+    if rows.n_rows < SCREENED_FROM or rows.n_units < FEWEST_GROUPS:
+        return []
+    rng = np.random.default_rng([seed, 5])
+    share = min(SCREENING_SHARE, MOST_SCREENING_ROWS / rows.n_rows)
+    kept = draw(rows.target, share, rng) if rows.group is None else _draw_whole(rows.group, share, rng)
+    others = np.flatnonzero(~kept)
+    return [[(_some(others, rows, most, seed), np.flatnonzero(kept))] for most in _screening_sizes(rows.n_rows)]
+
+
+def _screening_sizes(n_rows: int) -> list[int]:
+    sizes = [int(np.clip(n_rows // 4, 1_000, 4_000))]
+    return [*sizes, SECOND_SCREENING_ROWS] if n_rows >= SECOND_SCREENING_FROM else sizes
+
+
+def _some(places: Places, rows: Rows, most: int, seed: int) -> Places:
+    """At most so many of the rows at these places, of every class its share."""
+    if len(places) <= most:
+        return places
+    return places[draw(rows.target[places], most / len(places), np.random.default_rng([seed, 6, most]))]
+
+
+def _split_by_time(rows: Rows, n_folds: int) -> Splits:
+    """Every fold tests the rows of one stretch of time, with all earlier rows as training rows.
+
+    Fewer folds where there are few different times. A screening trains on the rows before the first fold.
+    """
     assert rows.time is not None
-    starts = [FIRST_BLOCK + (1 - FIRST_BLOCK) * fold / n_folds for fold in range(n_folds)]
-    block = _cut_at(rows.time, starts)
-    folds = [(np.flatnonzero(block <= fold), np.flatnonzero(block == fold + 1)) for fold in range(n_folds)]
-    if any(not len(one) or not len(other) for one, other in folds):
-        raise ValueError(f"the column of times has too few different values for {n_folds} folds: use fewer folds")
+    for n_parts in range(n_folds, 0, -1):
+        starts = [FIRST_BLOCK + (1 - FIRST_BLOCK) * fold / n_parts for fold in range(n_parts)]
+        block = _cut_at(rows.time, starts)
+        folds = [(np.flatnonzero(block <= fold), np.flatnonzero(block == fold + 1)) for fold in range(n_parts)]
+        if all(len(learn) and len(test) for learn, test in folds):
+            break
+    else:
+        raise ValueError("the column of times has one value only: later rows are needed to test on")
     first = folds[0][0]
-    is_late = _cut_at(rows.time[first], [1 - 1 / INNER_PARTS]) > 0
-    both = bool(is_late.any()) and not bool(is_late.all())
-    return Splits((first[~is_late], first[is_late]) if screens and both else None, folds)
-
-
-def inner(rows: Rows, fold: int, seed: int, single_parts: int = INNER_PARTS) -> list[Parts]:
-    """Splits of one fold's training rows: 3-fold cross-validation for small data, else one part for validation."""
-    if rows.time is not None:
-        is_late = _cut_at(rows.time, [1 - 1 / single_parts]) > 0
-        if is_late.any() and not is_late.all():
-            return [(np.flatnonzero(~is_late), np.flatnonzero(is_late))]
-    n_parts, n_used = (3, 3) if rows.n_rows < LARGE else (single_parts, 1)
-    rng = np.random.default_rng([seed, 2, fold])
-    deals = deal(strata(rows.target), n_parts, rng) if rows.group is None else deal_whole(rows.group, n_parts, rng)
-    return [(np.flatnonzero(deals != p), np.flatnonzero(deals == p)) for p in range(n_used)]
+    is_late = _cut_at(rows.time[first], [0.75]) > 0
+    if rows.n_rows < SCREENED_FROM or is_late.all() or not is_late.any():
+        return Splits([folds])
+    early, late = first[~is_late], first[is_late]
+    return Splits([[(_some(early, rows, most, seed), late[:MOST_SCREENING_ROWS])] for most in _screening_sizes(rows.n_rows)] + [folds])

@@ -1,9 +1,11 @@
-"""The folder of a comparison: the plan, the training rows, and one file per finished cell. JSON and arrays only.
+"""The folder of a comparison: the plan, the training rows, and one file per finished fit. JSON and arrays only.
 
-The plan is written first and cells are written atomically, so a run that was interrupted or killed can be resumed.
-Cells are checked when they are read: a damaged one is run again. Equal plans have equal cells, bit for bit.
+The plan is written first and files are written atomically, so a run that was interrupted or killed can be resumed. A
+file names the fit that it holds and is checked when it is read: a damaged or exchanged one is run again. Equal plans
+have equal fits, bit for bit.
 """
 
+import hashlib
 import json
 import logging
 import math
@@ -17,7 +19,8 @@ import numpy as np
 
 from electorate import __version__, modelfile
 from electorate.comparison.algorithms import every_algorithm, task_of
-from electorate.comparison.cells import Cell, Failed, Protocol, Result, Screened, Tested, stages_of
+from electorate.comparison.fits import Failed, Fit, Plan, Result, Tested
+from electorate.comparison.folds import Splits
 from electorate.comparison.metrics import METRICS
 from electorate.comparison.rows import Rows, store
 from electorate.modelfile import ModelFormatError, meta_value, require
@@ -25,24 +28,23 @@ from electorate.safe_write import write_text
 
 _log = logging.getLogger("electorate")
 
-KIND = "electorate comparison cell"
-PLAN, CELLS, ROWS = "comparison.json", "cells", "rows"
-UNFINISHED = {CELLS, ROWS, PLAN + ".tmp"}  # files that a run killed at its start may leave
-META = {"temperature": float, "size": int, "fit_seconds": float, "predict_seconds": float}  # of a cell, besides arrays
+KIND = "electorate comparison fit"
+PLAN, FITS, ROWS, OUTCOME = "comparison.json", "fits", "rows", "outcome.json"
+UNFINISHED = {FITS, ROWS, PLAN + ".tmp"}  # what a run killed at its start may leave
+META = {"size": int, "fit_seconds": float, "predict_seconds": float}  # of a fit, besides its scores
 
 
-def plan_of(protocol: Protocol, rows: Rows, locked: float, table: dict[str, int]) -> dict[str, Any]:
+def plan_of(plan: Plan, rows: Rows, test_rows: int, table: dict[str, int]) -> dict[str, Any]:
     """table: the sizes of the table that the rows are a sample of, if they are one."""
     return {
         "electorate": __version__,
-        "task": task_of(protocol.n_classes),
-        "classes": protocol.n_classes,
-        "metric": protocol.metric.name,
-        "rungs": list(protocol.rungs),
-        "algorithms": [{"name": a.name, "grid": list(a.grid)} for a in protocol.algorithms],
-        "folds": protocol.n_folds,
-        "seed": protocol.seed,
-        "locked": locked,
+        "task": task_of(plan.n_classes),
+        "classes": plan.n_classes,
+        "metric": plan.metric.name,
+        "algorithms": [{"name": a.name, "grid": list(a.grid)} for a in plan.algorithms],
+        "folds": plan.n_folds,
+        "seed": plan.seed,
+        "test_rows": test_rows,
         **({"table": table} if table else {}),
         "rows": rows.digest(),  # last: another seed has other rows too, and the first difference is reported
     }
@@ -53,34 +55,43 @@ class Journal:
 
     def __init__(self, folder: str | os.PathLike[str]) -> None:
         self.folder = os.fspath(folder)
-        self.n_tested: list[int] | None = None  # rows that each fold tests; None: cells are not checked
-        self._reported: set[int] = set()
+        self._reported: set[Fit] = set()
 
     def path(self, *names: str) -> str:
         return os.path.join(self.folder, *names)
 
     # ------------------------------------------------------------ the plan
 
-    def open(self, protocol: Protocol, rows: Rows, locked: float, table: dict[str, int]) -> None:
-        """Start, or resume the same plan; a folder with another comparison or with other files is refused."""
-        plan, before = plan_of(protocol, rows, locked, table), self.read_plan()
+    def open(self, plan: Plan, rows: Rows, test_rows: int, table: dict[str, int]) -> None:
+        """Start, or resume the same plan. A folder with another comparison, other files or links is refused."""
+        wanted, before = plan_of(plan, rows, test_rows, table), self.read_plan()
+        for name in (FITS, ROWS, PLAN):
+            if os.path.islink(self.path(name)):
+                raise ValueError(f"{self.path(name)!r} is a link: choose another folder, or remove it")
         if before is None:
             names = set(os.listdir(self.folder)) - UNFINISHED if os.path.isdir(self.folder) else set()
-            names |= set(os.listdir(self.path(CELLS))) if os.path.isdir(self.path(CELLS)) else set()
+            for ours in (FITS, ROWS):  # of a run that was killed at its start, and then they are empty
+                names |= set(os.listdir(self.path(ours))) if os.path.isdir(self.path(ours)) else set()
             if names:
                 other = f"the folder {self.folder!r} holds something else ({min(names)!r}) and no {PLAN}"
                 raise ValueError(f"{other}: choose another folder, or remove it")
-            os.makedirs(self.path(CELLS), exist_ok=True)
-            write_text(self.path(PLAN), json.dumps(plan, indent=1))  # before the rows, so that a kill can be resumed
-        elif before != plan:
-            name = next((key for key in plan if before.get(key) != plan[key]), "comparison")
+            os.makedirs(self.path(FITS), exist_ok=True)
+            write_text(self.path(PLAN), json.dumps(wanted, indent=1))  # before the rows, so that a kill can be resumed
+        elif before != wanted:
+            name = next((key for key in wanted if before.get(key) != wanted[key]), "comparison")
             what = {"rows": "a comparison with other rows", "comparison": "another comparison"}
-            found = what.get(name, f"a comparison with another {name}")
-            raise ValueError(f"the folder {self.folder!r} holds {found}: use another folder, or remove it")
-        os.makedirs(self.path(CELLS), exist_ok=True)
+            held = what.get(name, f"a comparison with another {name}")
+            raise ValueError(f"the folder {self.folder!r} holds {held}: use another folder, or remove it")
+        os.makedirs(self.path(FITS), exist_ok=True)
         store(rows, self.path(ROWS))
-        self.n_tested = [len(test) for _, test in protocol.split(rows).folds]
-        self.protocol = protocol
+        self.use(plan, plan.split(rows))
+
+    def use(self, plan: Plan, splits: Splits) -> None:
+        """Fix what the fits are numbered by."""
+        self.plan = plan
+        self.n_tested = [len(test) for _, (_, test) in splits.places]
+        with open(self.path(PLAN), "rb") as file:
+            self._hash = hashlib.sha256(file.read()).hexdigest()
 
     def read_plan(self) -> dict[str, Any] | None:
         if not os.path.exists(self.path(PLAN)):
@@ -92,7 +103,7 @@ class Journal:
             raise ValueError(f"{self.path(PLAN)} is damaged: remove the folder {self.folder!r} to start again")
         return plan
 
-    def read_protocol(self) -> Protocol:
+    def stored_plan(self) -> Plan:
         """What a worker process needs besides the rows."""
         plan = self.read_plan()
         assert plan is not None, "the folder has no plan"
@@ -100,80 +111,90 @@ class Journal:
         for entry in plan["algorithms"]:
             listed = next(a for a in every_algorithm() if a.name == entry["name"] and plan["task"] in a.tasks)
             algorithms.append(replace(listed, grid=tuple(entry["grid"])))
-        metric, rungs = METRICS[plan["metric"]], tuple(plan["rungs"])
-        return Protocol(algorithms, plan["folds"], plan["seed"], plan["classes"], metric, rungs)
+        return Plan(algorithms, plan["folds"], plan["seed"], plan["classes"], METRICS[plan["metric"]])
 
     def close(self) -> None:
-        """Remove the copy of the rows; cells stay."""
+        """Remove the copy of the rows; fits stay."""
         shutil.rmtree(self.path(ROWS), ignore_errors=True)
 
-    # ------------------------------------------------------------ cells
+    # ------------------------------------------------------------ what was run, for a repeat
 
-    def _cell(self, number: int) -> str:
-        return self.path(CELLS, f"{number:05d}.cell")
+    def write_outcome(self, outcome: dict[str, Any]) -> None:
+        write_text(self.path(OUTCOME), json.dumps(outcome, indent=1))
 
-    def __setitem__(self, number: int, result: Result) -> None:
-        meta: dict[str, Any] = {}
+    def read_outcome(self) -> dict[str, Any]:
+        """What a finished comparison used; ValueError if the folder has none."""
+        try:
+            with open(self.path(OUTCOME)) as file:
+                outcome = json.load(file)
+            fits = [Fit(int(candidate), int(split)) for candidate, split in outcome["fits"]]
+            return {"fits": fits, "allowed": {int(c) for c in outcome["allowed"]}, "tests": bool(outcome["tests"])}
+        except FileNotFoundError:
+            raise ValueError(f"{self.folder!r} holds no finished comparison to replay") from None
+        except (KeyError, TypeError, ValueError) as error:
+            raise ValueError(f"{self.path(OUTCOME)} is damaged: {error}") from None
+
+    # ------------------------------------------------------------ fits
+
+    def _file(self, fit: Fit) -> str:
+        return self.path(FITS, f"{fit.candidate:04d}-{fit.split:02d}.fit")
+
+    def _label(self, fit: Fit) -> dict[str, Any]:
+        """Which fit of which plan a file holds."""
+        candidate = self.plan.candidates[fit.candidate]
+        return {
+            "plan": self._hash,
+            "algorithm": self.plan.algorithm(fit.candidate).name,
+            "setting": candidate.setting,
+            "split": fit.split,
+        }
+
+    def __setitem__(self, fit: Fit, result: Result) -> None:
+        meta: dict[str, Any] = self._label(fit)
         arrays = {}
         if isinstance(result, Failed):
-            meta = {"failed": result.message}
-        elif isinstance(result, Screened):
-            meta, arrays = {"fit_seconds": result.fit_seconds}, {"inner": result.inner}
+            meta["failed"] = result.message
         else:
-            meta = {name: getattr(result, name) for name in META}
-            arrays = {"inner": result.inner, "scores": np.ascontiguousarray(result.scores)}
-        modelfile.write(self._cell(number), KIND, meta, arrays)
+            meta |= {name: getattr(result, name) for name in META}
+            arrays = {"scores": np.ascontiguousarray(result.scores)}
+        modelfile.write(self._file(fit), KIND, meta, arrays)
 
-    def get(self, number: int) -> Result | None:
-        """The result of a cell; None if it is missing or damaged and has to be run."""
-        path = self._cell(number)
+    def get(self, fit: Fit) -> Result | None:
+        """The result of a fit; None if it is missing or damaged and has to be run."""
+        path = self._file(fit)
         try:
             contents = modelfile.read(path)
             if contents.kind != KIND:
-                raise ModelFormatError(f"{path}: a file of the kind {contents.kind!r}, not a cell")
+                raise ModelFormatError(f"{path}: a file of the kind {contents.kind!r}, not a fit")
+            label = self._label(fit)
+            if {name: contents.meta.get(name) for name in label} != label:
+                raise ModelFormatError(f"{path}: the result of another fit or another comparison")
             if "failed" in contents.meta:
                 return Failed(meta_value(contents, "failed", str))
-            result = _read_result(contents)
-            if self.n_tested is not None:
-                _check_cell(path, result, self.protocol.cells[number], self.protocol, self.n_tested)
-            return result
+            values: dict[str, Any] = {name: meta_value(contents, name, kind) for name, kind in META.items()}
+            scores = np.array(require(contents, "scores", "<f8", (None, None, None)))
+            return self._checked(path, Tested(scores, **values), fit)
         except FileNotFoundError:
             return None
         except ModelFormatError as error:
-            if number not in self._reported:
-                self._reported.add(number)
-                _log.warning("damaged cell, it is run again: %s", error)
+            if fit not in self._reported:
+                self._reported.add(fit)
+                _log.warning("damaged result, it is run again: %s", error)
             return None
 
-
-Store = Journal | dict[int, Result]  # a dict stores nothing on the disk
-
-
-def _read_result(contents: modelfile.Contents) -> Tested | Screened:
-    inner = np.array(require(contents, "inner", "<f8", (None,)))
-    if "scores" not in contents.arrays:
-        return Screened(inner, meta_value(contents, "fit_seconds", float))
-    values: dict[str, Any] = {name: meta_value(contents, name, kind) for name, kind in META.items()}
-    return Tested(inner, np.array(require(contents, "scores", "<f8", (None, None))), **values)
-
-
-def _check_cell(path: str, result: Tested | Screened, cell: Cell, protocol: Protocol, n_tested: list[int]) -> None:
-    """Raise for a result that no run writes."""
-    algorithm = protocol.algorithms[cell.algorithm]
-    n_stages = len(stages_of(algorithm, algorithm.grid[cell.setting]))
-    arrays = {"inner": (result.inner, (n_stages,))}
-    if cell.rung is None:
-        if not isinstance(result, Tested):
-            raise ModelFormatError(f"{path}: a cell of a fold has no scores")
-        n_columns = protocol.n_classes if protocol.n_classes > 2 else 1
-        arrays["scores"] = (result.scores, (n_tested[cell.fold], n_columns))  # type: ignore[assignment]
-    for name, (values, shape) in arrays.items():
-        if values.shape != shape:
-            raise ModelFormatError(f"{path}: {name} has the shape {values.shape} and not {shape}")
-        bad = np.argwhere(~np.isfinite(values))
+    def _checked(self, path: str, result: Tested, fit: Fit) -> Tested:
+        """Raise for a result that no run writes."""
+        n_columns = self.plan.n_classes if self.plan.n_classes > 2 else 1
+        shape = (len(self.plan.stages(fit.candidate)), self.n_tested[fit.split], n_columns)
+        if result.scores.shape != shape:
+            raise ModelFormatError(f"{path}: scores has the shape {result.scores.shape} and not {shape}")
+        bad = np.argwhere(~np.isfinite(result.scores))
         if len(bad):
-            raise ModelFormatError(f"{path}: {name}{bad[0].tolist()} is {values[tuple(bad[0])]}")
-    for name in META:
-        value = getattr(result, name, 0.0)
-        if not (math.isfinite(value) and value >= 0):
-            raise ModelFormatError(f"{path}: {name} is {value}")
+            raise ModelFormatError(f"{path}: scores{bad[0].tolist()} is {result.scores[tuple(bad[0])]}")
+        for name in META:
+            if not (math.isfinite(getattr(result, name)) and getattr(result, name) >= 0):
+                raise ModelFormatError(f"{path}: {name} is {getattr(result, name)}")
+        return result
+
+
+Store = Journal | dict[Fit, Result]  # a dict stores nothing on the disk

@@ -1,228 +1,244 @@
-"""Ranks the algorithms by their nested losses on the rows that all of them were tested on.
+"""The table of a comparison: a line for each algorithm and for the stack, the model to hand over, and how sure that is.
 
-Everything is a function of the finished cells. Cells that were not run and cells that failed are listed as well.
+Everything is a function of the out-of-fold predictions. The value of a line is an estimate for the whole procedure
+"tune this algorithm": its setting is chosen on drawn rows and measured on the others.
 """
 
-from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from electorate.comparison.algorithms import Algorithm, Setting
-from electorate.comparison.cells import Cell, Failed, Protocol, Result, Tested, temperature_of, with_rounds
-from electorate.comparison.metrics import METRICS, Metric, Scored, calibration_error
-from electorate.comparison.race import Race
-from electorate.comparison.rows import Floats, Rows
-from electorate.comparison.threshold import Threshold, tune
-from electorate.comparison.verdicts import RowLosses, is_better, judge
+from electorate.comparison.algorithms import Algorithm
+from electorate.comparison.choice import Choice, Chooser, Rule
+from electorate.comparison.estimate import Bound, Estimate, evaluate
+from electorate.comparison.fits import Fit, Plan, Tested, with_rounds
+from electorate.comparison.metrics import METRICS, Metric
+from electorate.comparison.refits import Part, Recipe
+from electorate.comparison.rows import Floats
+from electorate.comparison.schedule import Columns, Results, Schedule
+from electorate.comparison.verdicts import Evidence, against_baseline, against_best
+
+STACK = "stack"
+ACCURACY, SPEED, READABLE = PREFERENCES = ("accuracy", "speed", "readable")
+NEAR = 0.01  # of the error, or of the loss of the baseline: models as near as that to the best count as good
 
 
 @dataclass(frozen=True)
 class Line:
-    """One algorithm of the table.
+    """One algorithm of the table, tuned, or the stack (without an algorithm).
 
-    setting: the best over all folds. values: of every metric, as it is shown. loss: what algorithms are ranked by.
-    temperature: for probabilities of a model with this setting, fitted to the tested rows of all folds. threshold:
-    where the metric gives a rare class more weight. stack: the lines that a stack is made of, with their weights.
+    estimate: of its losses. visible: a lead of the best over it that would have been seen. verdict: "first", "tie" or
+    "worse". size: voters or trees. predict_seconds: per 1,000 rows.
     """
 
-    algorithm: Algorithm
-    setting: Setting
-    values: dict[str, float]
-    loss: float
-    standard_error: float
-    calibration_error: float  # NaN for regression
+    name: str
+    algorithm: Algorithm | None
+    recipe: Recipe
+    estimate: Estimate
     size: float
     fit_seconds: float
-    predict_seconds: float  # per 1,000 rows
+    predict_seconds: float
     settings_run: int
-    temperature: float = 1.0
-    threshold: Threshold | None = None
-    chance_of_best: float = 0.0
-    verdict: str = "tie"  # "real" if it is worse than the first beyond chance
-    stack: tuple[tuple["Line", float], ...] = ()
+    verdict: str = "tie"
+    visible: float = float("nan")
 
-    @property
-    def error(self) -> float:
-        return self.values["error"] if "error" in self.values else self.values["mae"]
+    def bound(self, metric: str) -> Bound:
+        """The estimate of a metric, as a loss."""
+        return self.estimate.bounds[metric]
+
+    def shown(self, metric: str) -> float:
+        return METRICS[metric].shown(self.bound(metric).value)
 
 
 @dataclass(frozen=True)
 class Ranking:
+    """lines: the least loss first. chosen: the line to hand over; `recipe` is what to train for it.
+
+    baseline: of the constant model, or None. evidence: that the chosen one is better. rows: how many were tested.
+    picks: the lines that are the most accurate, the fastest and the easiest to read among the good ones.
+    """
+
     lines: list[Line]
-    folds: list[int]  # those that all lines have in common
-    not_run: list[Cell]
-    failed: dict[Cell, str]
-    left_out: list[Algorithm]  # in the cross-validation, but without a place in the table
-    losses: Floats = field(default_factory=lambda: np.empty((0, 0)))  # [line, tested row or group]
-    weight: Floats | None = None  # of those rows
-    beats_baseline: bool = False  # whether the first is better than the baseline beyond chance, if there is one
+    chosen: Line
+    baseline: Line | None
+    evidence: Evidence | None
+    n_rows: int
+    picks: dict[str, Line]
+    losses: Floats  # [line, row or group]
+    weight: Floats | None
+    confused: tuple[int, int] | None = None  # of several classes: this one is most often taken for that one
+
+    @property
+    def rivals(self) -> list[Line]:
+        """The lines that were not beaten, besides the best; never the baseline."""
+        return [line for line in self.lines if line.verdict == "tie"]
 
 
-Stacking = Callable[[list[Line], list[dict[int, Tested]], "FoldRows"], tuple[Line, Floats] | None]
+class Ranker:
+    """Ranks the candidates that were tested in some splits of a level."""
 
+    def __init__(self, schedule: Schedule, level: int, numbers: list[int], results: Results, stacks: bool) -> None:
+        self.schedule, self.plan, self.results = schedule, schedule.plan, results
+        self.numbers, self.stacks = numbers, stacks
+        self.candidates = schedule.tested(level, numbers, results)
+        self.columns: Columns = schedule.gather(numbers, self.candidates, results)
+        self.table = self.columns.table
+        self.chooser = Chooser(self.table, self.columns.algorithms, self.plan.metric)
 
-class FoldRows:
-    """The rows of the folds: their targets, weights and groups, in the order of the scores of a cell."""
+    def rank(self, prefer: str, allowed: set[int]) -> Ranking:
+        """allowed: the candidates that may be handed over, alone or in a stack."""
+        plan, baseline = self.plan, self.table.baseline
+        numbers = list(dict.fromkeys(int(a) for a in self.columns.algorithms))
+        every = np.arange(self.table.n_candidates) != (-1 if baseline is None else baseline)
+        usable = every & np.isin(self.columns.candidates, sorted(allowed))
+        usable = usable if usable.any() else every
+        rules = [Rule(self.columns.algorithms == a) for a in numbers]
+        n_stackable = len({int(a) for a in self.columns.algorithms[every & self.table.stackable]})
+        stacks = self.stacks and n_stackable > 1
+        rules += [Rule(usable, single=True, stack=stacks)]
+        rules += [Rule(usable, single=False, stack=True)] if stacks else []
+        estimates = evaluate(self.chooser, rules, seed=plan.seed)
+        lines = [self._line(plan.algorithms[a], one) for a, one in zip(numbers, estimates, strict=False)]
+        if stacks and len(estimates[-1].choice.members) > 1:
+            lines.append(self._line(None, estimates[-1]))
+        chosen = estimates[len(numbers)]
+        return self._judged(lines, chosen, prefer, usable)
 
-    def __init__(self, protocol: Protocol, rows: Rows) -> None:
-        self.protocol, self.rows = protocol, rows
-        self.places = [test for _, test in protocol.split(rows).folds]
-
-    def scored(self, fold: int, scores: Floats, temperature: float) -> Scored:
-        """The scores of one fold."""
-        target, weight = self.rows.target[self.places[fold]], self.rows.weight
-        some = None if weight is None else weight[self.places[fold]]
-        return Scored(target, scores, self.protocol.n_classes, temperature, some)
-
-    def losses(self, metric: Metric, tested: dict[int, Tested]) -> Floats:
-        """Of all rows of these folds."""
-        parts = [metric.losses(self.scored(fold, one.scores, one.temperature)) for fold, one in tested.items()]
-        return np.concatenate(parts)
-
-    def take(self, values: NDArray[Any] | None, folds: list[int]) -> NDArray[Any] | None:
-        return None if values is None else np.concatenate([values[self.places[fold]] for fold in folds])
-
-
-def rank(race: Race, results: dict[Cell, Result], rows: Rows, stacking: Stacking | None = None) -> Ranking:
-    """stacking: makes one more line of all lines and their cells."""
-    protocol = race.protocol
-    wanted = race.cells_of(race.n_stages - 1, results)
-    finished = {cell: results[cell] for cell in wanted if cell in results}
-    tested = {cell: result for cell, result in finished.items() if isinstance(result, Tested)}
-    failed = {cell: result.message for cell, result in results.items() if isinstance(result, Failed)}
-    not_run = [cell for cell in wanted if cell not in results]
-    numbers = list(dict.fromkeys(cell.algorithm for cell in wanted))
-    has = {a: {cell.fold for cell in tested if cell.algorithm == a} for a in numbers}
-    ranked, common = _comparable({a: folds for a, folds in has.items() if folds})
-    left_out = [protocol.algorithms[a] for a in numbers if a not in ranked]
-    if not common:  # nothing was run
-        return Ranking([], [], not_run, failed, left_out)
-    there = FoldRows(protocol, rows)
-    weight = there.take(rows.weight, common)
-    lines, losses, cells = [], [], [nest(a, common, tested) for a in ranked]
-    for a, nested in zip(ranked, cells, strict=True):
-        losses.append(there.losses(protocol.metric, nested))
-        n_settings = len({cell.setting for cell in tested if cell.algorithm == a})
-        line = replace(measure(protocol.algorithms[a], nested, there, weight), settings_run=n_settings)
-        lines.append(_settled(line, a, common, tested, there))
-    if stacking is not None and (found := stacking(lines, cells, there)) is not None:
-        lines.append(found[0])
-        losses.append(found[1])
-    return _judge(lines, np.array(losses), there, Ranking([], common, not_run, failed, left_out))
-
-
-def measure(algorithm: Algorithm, nested: dict[int, Tested], there: FoldRows, weight: Floats | None) -> Line:
-    """What the chosen cells of one algorithm show."""
-    protocol, folds = there.protocol, list(nested)
-    fitting = [metric for metric in METRICS.values() if metric.for_classes == (protocol.n_classes > 0)]
-    by_metric = {metric.name: there.losses(metric, nested) for metric in fitting}
-    means = {name: float(np.average(losses, weights=weight)) for name, losses in by_metric.items()}
-    calibration = [
-        calibration_error(there.scored(fold, nested[fold].scores, nested[fold].temperature)) for fold in folds
-    ]
-    lost = by_metric[protocol.metric.name]
-    group = there.take(there.rows.group, folds)
-    return Line(
-        algorithm=algorithm,
-        setting={},
-        values={metric.name: metric.shown(means[metric.name]) for metric in fitting},
-        loss=means[protocol.metric.name],
-        standard_error=standard_error(*by_group(lost[None, :], weight, group)[:2]),
-        calibration_error=float(np.mean(calibration)) if protocol.n_classes else float("nan"),
-        size=float(np.mean([one.size for one in nested.values()])),
-        fit_seconds=float(np.mean([one.fit_seconds for one in nested.values()])),
-        predict_seconds=1000 * sum(one.predict_seconds for one in nested.values()) / len(lost),
-        settings_run=0,
-    )
-
-
-def _settled(line: Line, a: int, folds: list[int], tested: dict[Cell, Tested], there: FoldRows) -> Line:
-    """The line with the setting, the rounds, the temperature and the threshold for a fit on all training rows."""
-    number = best_setting(a, folds, tested, there)
-    cells = {fold: tested[Cell(a, number, fold)] for fold in folds if Cell(a, number, fold) in tested}
-    stage = int(np.argmin(np.mean([one.inner for one in cells.values()], axis=0)))
-    setting = with_rounds(line.algorithm, line.algorithm.grid[number], stage)
-    scores = np.concatenate([one.scores for one in cells.values()])
-    target = there.take(there.rows.target, list(cells))
-    assert target is not None
-    scored = Scored(target, scores, there.protocol.n_classes, weight=there.take(there.rows.weight, list(cells)))
-    temperature = temperature_of(scored)
-    threshold = None
-    if there.protocol.metric.balances and there.protocol.n_classes == 2 and len(cells) > 1:
-        threshold = tune(
-            [there.scored(fold, one.scores, temperature) for fold, one in cells.items()], there.protocol.metric
+    def _line(self, algorithm: Algorithm | None, estimate: Estimate) -> Line:
+        choice = estimate.choice
+        candidates = [int(self.columns.candidates[member]) for member in choice.members]
+        tested = [self._tested(c) for c in candidates]
+        n_rows = self.table.n_rows
+        return Line(
+            name=STACK if algorithm is None else algorithm.name,
+            algorithm=algorithm,
+            recipe=self.recipe(choice),
+            estimate=estimate,
+            size=float(sum(np.mean([one.size for one in some]) for some in tested)),
+            fit_seconds=float(sum(np.mean([one.fit_seconds for one in some]) for some in tested)),
+            predict_seconds=1000 * sum(one.predict_seconds for some in tested for one in some) / n_rows,
+            settings_run=sum(algorithm is None or self.plan.algorithm(c) == algorithm for c in self.candidates),
         )
-    return replace(line, setting=setting, temperature=temperature, threshold=threshold)
+
+    def _tested(self, candidate: int) -> list[Tested]:
+        fits = (self.results[Fit(candidate, s)] for s in self.numbers)
+        return [one for one in fits if isinstance(one, Tested)]
+
+    def recipe(self, choice: Choice) -> Recipe:
+        """What to train for a choice among the columns."""
+        parts = []
+        for member, weight, temperature in zip(choice.members, choice.weights, choice.temperatures, strict=True):
+            c, rounds = int(self.columns.candidates[member]), int(self.columns.rounds[member])
+            algorithm = self.plan.algorithm(c)
+            parts.append(Part(c, algorithm, with_rounds(algorithm, self.plan.setting(c), rounds), temperature, weight))
+        return Recipe(tuple(parts), choice.temperature, choice.threshold)
+
+    def _judged(self, lines: list[Line], chosen: Estimate, prefer: str, usable: NDArray[np.bool_]) -> Ranking:
+        """The lines in order, with their verdicts, and the line that is handed over."""
+        metric, table = self.plan.metric, self.table
+        order = sorted(range(len(lines)), key=lambda k: (lines[k].bound(metric.name).value, k))
+        lines = [lines[k] for k in order]
+        losses = np.array([line.estimate.row_losses[metric.name] for line in lines])
+        differences = against_best(losses, table, self.plan.seed)
+        baseline = next((line for line in lines if line.algorithm is not None and line.algorithm.baseline), None)
+        evidence = None if baseline is None else against_baseline(table, chosen, baseline.estimate, metric.name)
+        is_better = evidence is not None and evidence.is_better
+        judged = [
+            replace(
+                line,
+                visible=float(differences.visible[k]),
+                verdict="first"
+                if k == differences.best
+                else "worse"
+                if differences.worse[k] or (line is baseline and is_better)
+                else "tie",
+            )
+            for k, line in enumerate(lines)
+        ]
+        models = [line for line in judged if not (line.algorithm is not None and line.algorithm.baseline)]
+        picks = self._picks(models or judged, baseline)
+        best = self._line(None if len(chosen.choice.members) > 1 else self._algorithm_of(chosen.choice), chosen)
+        handed = picks.get(prefer) if prefer != ACCURACY else None
+        if handed is not None and handed.estimate.choice.members[0] in np.flatnonzero(usable):
+            evidence = None if baseline is None else against_baseline(table, handed.estimate, baseline.estimate, metric.name)
+            best = handed
+        keeps = ~np.isnan(losses).any(axis=0)
+        return Ranking(
+            lines=judged,
+            chosen=replace(best, verdict=next((one.verdict for one in judged if one.name == best.name), "tie")),
+            baseline=next((line for line in judged if line.algorithm is not None and line.algorithm.baseline), None),
+            evidence=evidence,
+            n_rows=table.n_rows,
+            picks=picks,
+            losses=losses[:, keeps],
+            weight=None if table.weight is None else table.weight[keeps],
+            confused=self._confused(best.estimate.choice),
+        )
+
+    def _algorithm_of(self, choice: Choice) -> Algorithm:
+        return self.plan.algorithm(int(self.columns.candidates[choice.members[0]]))
+
+    def _picks(self, lines: list[Line], baseline: Line | None) -> dict[str, Line]:
+        """Among the models that tie with the best, or else are nearly as good: the fastest and the most readable."""
+        metric = self.plan.metric
+        least = min(line.bound(metric.name).value for line in lines)
+        unit = 1.0 if baseline is None or metric.for_classes else baseline.bound(metric.name).value
+        near = [line for line in lines if line.bound(metric.name).value <= least + NEAR * unit]
+        good = [line for line in lines if line.verdict != "worse" or line in near]
+        readable = [line for line in good if line.algorithm is not None and line.algorithm.readable is not None]
+        picks = {ACCURACY: lines[0], SPEED: min(good, key=lambda line: line.predict_seconds)}
+        if readable:
+            picks[READABLE] = min(readable, key=lambda line: (_rank_to_read(line), line.bound(metric.name).value))
+        return picks
+
+    def _confused(self, choice: Choice) -> tuple[int, int] | None:
+        """Of several classes, the pair that a model mixes up most often."""
+        if self.plan.n_classes <= 2:
+            return None
+        called = np.argmax(self.chooser.decision(choice), axis=1)
+        pairs = np.zeros((self.plan.n_classes, self.plan.n_classes))
+        np.add.at(pairs, (self.table.codes, called), self.table.share)
+        np.fill_diagonal(pairs, 0.0)
+        if not pairs.any():
+            return None
+        true, predicted = np.unravel_index(int(np.argmax(pairs)), pairs.shape)
+        return int(true), int(predicted)
 
 
-def _judge(lines: list[Line], losses: Floats, there: FoldRows, ranking: Ranking) -> Ranking:
-    """The lines in order, with their verdicts."""
-    protocol, rows = there.protocol, there.rows
-    order = sorted(range(len(lines)), key=lambda i: (lines[i].loss, lines[i].values.get("log_loss", 0.0), i))
-    fold = np.repeat(ranking.folds, [len(there.places[one]) for one in ranking.folds])
-    weight, group = there.take(rows.weight, ranking.folds), there.take(rows.group, ranking.folds)
-    losses, weight, fold = by_group(losses, weight, group, fold)
-    together = RowLosses(losses, fold, protocol.n_folds, weight)
-    found = judge(together, order[0], protocol.seed)
-    beaten = [is_better(together, order[0], i) for i, line in enumerate(lines) if line.algorithm.baseline]
-    judged = [
-        replace(lines[i], chance_of_best=float(found.chance_of_best[i]), verdict="real" if found.real[i] else "tie")
-        for i in order
-    ]
-    return replace(ranking, lines=judged, losses=losses[order], weight=weight, beats_baseline=all(beaten))
+def _rank_to_read(line: Line) -> int:
+    rank = None if line.algorithm is None else line.algorithm.readable
+    return 99 if rank is None else rank
 
 
-def by_group(
-    losses: Floats, weight: Floats | None, group: NDArray[np.int64] | None, fold: NDArray[np.int64] | None = None
-) -> tuple[Floats, Floats | None, Any]:
-    """Mean losses of groups, weighted by their sizes, since rows of a group are not independent."""
-    if group is None:
-        return losses, weight, fold
-    _, first, codes = np.unique(group, return_index=True, return_inverse=True)
-    each = np.ones(len(group)) if weight is None else weight
-    totals = np.asarray(np.bincount(codes, each), dtype=np.float64)
-    means = np.array([np.bincount(codes, each * one) / totals for one in losses])
-    return means, totals, None if fold is None else fold[first]
 
 
-def _comparable(has: dict[int, set[int]]) -> tuple[list[int], list[int]]:
-    """The most algorithms with folds in common, and as many of those folds as possible."""
-    shared = set.intersection(*has.values()) if has else set()
-    candidates = [shared, *({fold} for folds in has.values() for fold in folds), *has.values()]
-    choices = [([a for a in has if folds <= has[a]], sorted(folds)) for folds in candidates if folds]
-    return max(choices, key=lambda choice: (len(choice[0]), len(choice[1])), default=([], []))
+def columns_of(ranking: Ranking, metric: Metric) -> dict[str, list[Any]]:
+    """The table by columns, the metric that ranks first; NaN where there is no number."""
+    rows = []
+    for place, line in enumerate(ranking.lines, 1):
+        bound = line.bound(metric.name)
+        ends = sorted((metric.shown(bound.low), metric.shown(bound.high)))
+        rows.append(
+            {"rank": place, "algorithm": line.name, metric.name: line.shown(metric.name), "low": ends[0], "high": ends[1]}
+            | {name: line.shown(name) for name in line.estimate.bounds if name != metric.name}
+            | {
+                "verdict": line.verdict,
+                "visible_difference": line.visible,
+                "size": line.size,
+                "fit_seconds": line.fit_seconds,
+                "predict_ms_per_1000": 1000 * line.predict_seconds,
+                "settings_run": line.settings_run,
+                "setting": describe(line.recipe),
+            }
+        )
+    return {name: [row[name] for row in rows] for name in rows[0]} if rows else {}
 
 
-def nest(a: int, folds: list[int], tested: dict[Cell, Tested]) -> dict[int, Tested]:
-    """In each fold the setting of least inner loss; of equals, the first."""
-    chosen = {}
-    for fold in folds:
-        found = {cell.setting: t for cell, t in tested.items() if (cell.algorithm, cell.fold) == (a, fold)}
-        chosen[fold] = min(found.items(), key=lambda pair: (float(np.min(pair[1].inner)), pair[0]))[1]
-    return chosen
-
-
-def best_setting(a: int, folds: list[int], tested: dict[Cell, Tested], there: FoldRows) -> int:
-    """For a fit on all training rows: the least loss over all folds, of the settings run in each of them."""
-    by_setting: dict[int, dict[int, Tested]] = {}
-    for setting in sorted({cell.setting for cell in tested if cell.algorithm == a}):
-        cells = {fold: Cell(a, setting, fold) for fold in folds}
-        by_setting[setting] = {fold: tested[cell] for fold, cell in cells.items() if cell in tested}
-    most = max(map(len, by_setting.values()))
-    if most < len(folds):  # no setting ran in every fold: the one that ran in most
-        return next(setting for setting, found in by_setting.items() if len(found) == most)
-    weight = there.take(there.rows.weight, folds)
-    whole = {s: there.losses(there.protocol.metric, found) for s, found in by_setting.items() if len(found) == most}
-    return min(whole, key=lambda s: (float(np.average(whole[s], weights=weight)), s))
-
-
-def standard_error(losses: Floats, weight: Floats | None = None) -> float:
-    """Of the (weighted) mean over rows, for the models as they were trained."""
-    losses = np.ravel(losses)
-    if weight is None:
-        return float(np.std(losses) / np.sqrt(len(losses)))
-    off = weight * (losses - np.average(losses, weights=weight))
-    return float(np.sqrt(np.sum(off**2)) / np.sum(weight))
+def describe(recipe: Recipe) -> str:
+    """The setting, or the models of a stack with their weights."""
+    if recipe.is_stack:
+        shares = sorted(recipe.parts, key=lambda part: -part.weight)
+        return " + ".join(f"{part.weight:.3f} {part.algorithm.name}" for part in shares)
+    return " ".join(f"{name}={value}" for name, value in recipe.parts[0].setting.items())

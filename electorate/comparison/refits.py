@@ -1,4 +1,4 @@
-"""Trains the winner of a comparison without the test rows, tests it on them once, and refits it on all rows."""
+"""Trains what a comparison hands over: without the test rows, which then test it once, and on all rows."""
 
 import math
 from dataclasses import dataclass
@@ -9,9 +9,8 @@ from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
 from electorate.checkup.check_up import CheckUp
-from electorate.comparison.algorithms import Facts, set_supported
-from electorate.comparison.cells import Coded
-from electorate.comparison.ranking import Line
+from electorate.comparison.algorithms import Algorithm, Facts, Setting, set_supported
+from electorate.comparison.fits import Coded, train
 from electorate.comparison.rows import Parts, Places, Rows
 from electorate.data.row_subset import take_rows
 from electorate.stacking.stacked_classifier import StackedClassifier
@@ -20,6 +19,34 @@ from electorate.theory.binomial import binomial_bound
 
 CONFIDENCE = 0.95
 COVERAGE = 0.9  # of the interval around a predicted number
+
+
+@dataclass(frozen=True)
+class Part:
+    """One model of a recipe. candidate: its number in the plan. temperature: of its probabilities."""
+
+    candidate: int
+    algorithm: Algorithm
+    setting: Setting
+    temperature: float = 1.0
+    weight: float = 1.0
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """A model to train: one part, or several as a stack, with the temperature of the stack."""
+
+    parts: tuple[Part, ...]
+    temperature: float = 1.0
+    threshold: float = 0.5  # probability above which the second of two classes is predicted, where it was chosen
+
+    @property
+    def is_stack(self) -> bool:
+        return len(self.parts) > 1
+
+    @property
+    def name(self) -> str:
+        return f"the stack of {len(self.parts)} models" if self.is_stack else self.parts[0].algorithm.name
 
 
 @dataclass(frozen=True)
@@ -41,9 +68,9 @@ class Refits:
         return len(self.parts[1])
 
     @property
-    def n_refitted(self) -> int:
-        """The rows of all refits of an algorithm of this package together."""
-        return len(self.parts[0]) + self.rows.n_rows
+    def n_rows(self) -> int:
+        """How many rows the last fit uses."""
+        return self.rows.n_rows
 
     @property
     def drawn_from(self) -> str:
@@ -58,63 +85,78 @@ class Refits:
         """What to know about the rows that models were fitted to."""
         return []
 
-    def build(self, line: Line) -> Any:
-        """The estimator of a line, as the user would make it: for the columns of X."""
-        if line.stack:
-            named = [(part.algorithm.name, self.build(part)) for part, _ in line.stack]
-            kind = StackedClassifier if self.is_classifier else StackedRegressor
-            return kind(named, weights=line.setting["weights"])
-        if line.algorithm.peer:
-            return Coded(line.algorithm, line.setting, self.seed, self.categorical_features, self.is_classifier)
-        model = line.algorithm.build(line.setting, Facts([], self.seed))
+    def build(self, part: Part) -> Any:
+        """The estimator of a part, as the user would make it: for the columns of X."""
+        algorithm = part.algorithm
+        if algorithm.peer and not algorithm.stackable and not algorithm.takes_table:
+            return Coded(algorithm, part.setting, self.seed, self.categorical_features, self.is_classifier)
+        model = algorithm.build(part.setting, Facts([], self.seed))
+        if algorithm.takes_table:
+            return model
         return set_supported(model, {"categorical_features": self.categorical_features, "n_jobs": None})
 
-    def fit_without(self, line: Line) -> Any:
+    def fit_without(self, recipe: Recipe) -> Any:
         """The model without the test rows, with what they show of it as `held_out_`."""
-        model = self._fit_open(line)
-        model.held_out_ = self.test(model)
-        return self._completed(model, line)
+        model = self._calibrated(self._fit_open(recipe), recipe)
+        return self._completed(model, self.test(model))
 
-    def fit_both(self, line: Line) -> tuple[Any, Any]:
-        """The model without the test rows, and the model on all rows; None for a peer, which is not stored."""
-        return self.fit_without(line), None if line.algorithm.peer else self.fit_final(line)
+    def fit_final(self, recipe: Recipe, which: Places | None = None) -> Any:
+        """The model on all rows, or on these."""
+        model = self._calibrated(self._fit(recipe, which), recipe)
+        why = "no rows were held out: refitted on all of them"
+        return self._completed(model, {"bound": None, "why": why})
 
-    def fit_final(self, line: Line) -> Any:
-        """The model on all rows."""
-        model = self._fit(line, None)
-        model.held_out_ = {"bound": None, "why": "no rows were held out: refitted on all of them"}
-        return self._completed(model, line)
-
-    def _completed(self, model: Any, line: Line) -> Any:
+    def _completed(self, model: Any, held_out: dict[str, Any]) -> Any:
         self.check_up.attach_to(model)
-        if self.is_classifier and (line.algorithm.peer or line.stack or hasattr(model, "steps_")):
-            model.temperature_ = line.temperature
+        model.held_out_ = held_out
         if hasattr(model, "digest_"):  # the statement is about this model only, and is not stored with another
             model.held_out_["digest"] = model.digest_
         return model
 
-    def _fit_open(self, line: Line) -> Any:
-        """The estimator of a line, fitted to the rows that are not held out."""
-        return self._fit(line, self.parts[0])
+    def _fit_open(self, recipe: Recipe) -> Any:
+        """The model of a recipe, fitted to the rows that are not held out."""
+        return self._fit(recipe, self.parts[0])
 
-    def _fit(self, line: Line, which: Places | None) -> Any:
-        """The estimator of a line, fitted to some rows, or to all."""
+    def _fit(self, recipe: Recipe, which: Places | None) -> Any:
+        """The model of a recipe, fitted to some rows, or to all."""
         X = self.X if which is None else take_rows(self.X, which)
         rows = slice(None) if which is None else which
-        weighted = {} if self.rows.weight is None else {"sample_weight": self.rows.weight[rows]}
-        # threads of other libraries may wait for each other on a busy machine, and a time limit counts on the cells
-        with threadpool_limits(1 if line.algorithm.peer else None):
-            model = self.build(line).fit(X, self.y[rows], **weighted)
-        if self.is_classifier:
-            for part, one in zip(line.stack, getattr(model, "estimators_", ()), strict=bool(line.stack)):
-                one.temperature_ = part[0].temperature  # before the test: the mean is of calibrated probabilities
+        y, weight = self.y[rows], None if self.rows.weight is None else self.rows.weight[rows]
+        # threads of other libraries may wait for each other on a busy machine, and a time limit counts on the fits
+        is_peer = any(part.algorithm.peer for part in recipe.parts)
+        with threadpool_limits(1 if is_peer else None):
+            if recipe.is_stack:
+                named = [(part.algorithm.name, self.build(part)) for part in recipe.parts]
+                kind = StackedClassifier if self.is_classifier else StackedRegressor
+                model: Any = kind(named, weights=[part.weight for part in recipe.parts])
+                return model.fit(X, y, **({} if weight is None else {"sample_weight": weight}))
+            part = recipe.parts[0]
+            model = self.build(part)
+            if isinstance(model, Coded):
+                return model.fit(X, y, weight)
+            return train(part.algorithm, part.setting, X, y, weight, model)
+
+    def _calibrated(self, model: Any, recipe: Recipe) -> Any:
+        """The model with the temperatures that were chosen on out-of-fold predictions."""
+        if not self.is_classifier:
+            return model
+        if recipe.is_stack:
+            for part, member in zip(recipe.parts, model.estimators_, strict=True):
+                member.temperature_ = part.temperature
+            model.temperature_ = recipe.temperature
+        elif not recipe.parts[0].algorithm.takes_table:
+            model.temperature_ = recipe.parts[0].temperature
         return model
 
     def test(self, model: Any) -> dict[str, Any]:
         """The error of a model on the test rows, and the exact bound that follows, or why there is none."""
         losses, weight = self._losses(model)
-        result = {"rows": len(losses), "error": float(np.average(losses, weights=weight))}
-        if weight is not None and np.ptp(weight):
+        largest = 1.0 if weight is None else float(np.max(weight))
+        result = {
+            "rows": len(losses),
+            "error": float(np.average(losses, weights=None if weight is None else weight / largest)),
+        }
+        if self.rows.weight is not None and np.ptp(self.rows.weight):
             why = "an exact binomial bound does not apply to rows of different weights"
             return result | {"bound": None, "why": why}
         dependent = "group" if self.rows.group is not None else "time" if self.rows.time is not None else None

@@ -44,6 +44,12 @@ class Rows:
     def n_rows(self) -> int:
         return len(self.target)
 
+    @property
+    def n_units(self) -> int:
+        """How many groups there are, or different times; without either, rows."""
+        units = self.group if self.group is not None else self.time
+        return self.n_rows if units is None else len(np.unique(units))
+
     def take(self, which: Places) -> "Rows":
         some = {name: getattr(self, name) for name in OPTIONAL}
         taken: dict[str, Any] = {name: None if values is None else values[which] for name, values in some.items()}

@@ -1,7 +1,8 @@
-"""Runs the missing cells, in this process or in processes that can be stopped at any moment, and shows the progress.
+"""Runs the missing fits, in this process or in processes that can be stopped at any moment, and shows the progress.
 
-A worker process is `python -m electorate.comparison.workers FOLDER`. It reads cell numbers from its input, writes the
-cells' files and prints their numbers. Nothing is pickled or forked, and a worker that dies loses its cell only.
+A worker process is `python -P -m electorate.comparison.workers FOLDER`. It reads the numbers of fits from its input,
+writes their files and prints their numbers. Nothing is pickled or forked. A fit whose process died is run once more, in
+a new process: a process may be killed for memory, which says nothing about the algorithm.
 """
 
 import math
@@ -11,249 +12,310 @@ import subprocess
 import sys
 import threading
 import time
+from collections import deque
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
-from itertools import islice
 from pathlib import Path
 from typing import Any, TextIO
 
-import numpy as np
-
 import electorate
-from electorate.comparison.cells import Cell, Failed, Protocol, Result, Screened, Tested, run
+from electorate.comparison.fits import Failed, Fit, FitRunner, Plan, Result
 from electorate.comparison.journal import ROWS, Journal, Store
-from electorate.comparison.race import STAGE_ENDS, Race, Reserve, Results
-from electorate.comparison.rows import Rows, restore
+from electorate.comparison.rows import restore
+from electorate.comparison.schedule import Costs, Results, Schedule
 from electorate.escape import literal
 
 SECONDS, SECONDS_ON_TERMINAL = 10.0, 0.1  # between two lines of progress
+LAST_LINES = 5  # of what a worker printed before it died
 ONE_THREAD = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
+CANNOT_WRITE = "cannot write"  # before the reason, in what a worker prints
 
 
 @dataclass(frozen=True)
 class WorkLimits:
-    """seconds: for cells and refits together. n_jobs: processes."""
+    """seconds: for everything. n_jobs: processes. killable: whether fits must run where they can be stopped."""
 
     n_jobs: int
     seconds: float = math.inf
     started: float = field(default_factory=time.monotonic)
 
-    def stage_end(self, race: Race, stage: int) -> float:
-        """When a stage ends, whatever is left to do: rungs must leave time for the cross-validation."""
-        shares = STAGE_ENDS[len(race.protocol.rungs)]
-        return self.started + self.seconds * (shares[stage] if stage < len(shares) else 1.0)
+    @property
+    def left(self) -> float:
+        return self.started + self.seconds - time.monotonic()
 
 
-def run_cells(race: Race, rows: Rows, journal: Store, limits: WorkLimits, reserve: Reserve, progress: bool) -> Results:
-    """Run the cells of all stages that the journal lacks; returns the results of all that are finished.
+@dataclass
+class Work:
+    """What is run, and where. reserve: seconds that the steps after the fits need, as far as is known."""
 
-    reserve: the time for refits, which is left.
-    """
-    protocol = race.protocol
-    numbers = {cell: number for number, cell in enumerate(protocol.cells)}
-    results = _results(protocol, journal)
-    display = Progress(race, results, sys.stderr if progress else None)
-    try:
-        for stage in range(race.n_stages):
-            wanted = race.cells_of(stage, results)
-            display.start(stage, [cell for cell in wanted if cell not in results])
-            missing = [numbers[cell] for cell in wanted if cell not in results]
+    schedule: Schedule
+    runner: FitRunner
+    journal: Store
+    limits: WorkLimits
+    reserve: Callable[[Results, Costs], float]
+    progress: "Progress"
+    in_processes: bool = True
+    costs: Costs = field(init=False)
+    results: Results = field(default_factory=dict)
+    interrupted: bool = False
 
-            def done(number: int) -> None:
-                result = journal.get(number)
-                reserve.add(protocol.cells[number], result)
-                display.done(protocol.cells[number], result)
+    def __post_init__(self) -> None:
+        self.costs = Costs(self.schedule.splits)
+        self._reserved = 0.0
 
-            def deadline(stage: int = stage) -> float:
-                end = limits.started + limits.seconds - reserve.seconds
-                return min(end, limits.stage_end(race, stage))
+    @property
+    def left(self) -> float:
+        """Seconds for further fits."""
+        return self.limits.left - self._reserved
 
-            lost = _run_stage(missing, protocol, rows, journal, limits.n_jobs, deadline, done)
-            finished = {protocol.cells[number]: journal.get(number) for number in missing}
-            results |= {cell: result for cell, result in finished.items() if result is not None}
-            results |= {protocol.cells[number]: Failed(why) for number, why in lost.items()}
-    finally:
-        display.end()
-    return results
+    def run(self, only: list[Fit] | None = None) -> Results:
+        """Run everything that the journal lacks, or only these fits. Ctrl-C ends it early, with what is finished."""
+        uses_pool = self.in_processes and isinstance(self.journal, Journal)
+        pool = ProcessPool(self.journal.folder, self.limits.n_jobs) if uses_pool else None  # type: ignore[union-attr]
+        try:
+            if only is not None:
+                self._run_some(only, pool)
+            while only is None and (fits := self.schedule.next_fits(self.results)):
+                self._run_some(fits, pool)
+                self._reserved = self.reserve(self.results, self.costs)
+        except KeyboardInterrupt:
+            if self.schedule.furthest(self.results) is None:
+                raise
+            self.interrupted = True
+            self.progress.note("stopping: the best so far is handed over; Ctrl-C again stops at once")
+        finally:
+            if pool is not None:
+                pool.stop()
+            self.progress.end()
+        return self.results
 
+    def _run_some(self, fits: list[Fit], pool: "ProcessPool | None") -> None:
+        missing = []
+        for fit in fits:
+            stored = self.journal.get(fit)
+            if stored is None:
+                missing.append(fit)
+            else:
+                self._done(fit, stored)
+        self.progress.start(missing)
+        if pool is not None and missing:
+            pool.run(missing, self._may_start, lambda: self.left, self._read)
+        else:
+            for fit in missing:  # one after another; a fit that has begun is finished
+                if self._may_start(fit):
+                    self.journal[fit] = self.runner.run(fit)
+                    self._read(fit)
+        self.schedule.late |= {fit.candidate for fit in missing if fit not in self.results}
 
-def _run_stage(
-    missing: list[int],
-    protocol: Protocol,
-    rows: Rows,
-    journal: Store,
-    n_jobs: int,
-    deadline: Callable[[], float],
-    done: Callable[[int], None],
-) -> dict[int, str]:
-    """Run the cells of one stage; returns those whose worker died, with the reason."""
-    if missing and n_jobs > 1 and isinstance(journal, Journal):
-        return _run_in_processes(missing, journal.folder, n_jobs, deadline, done)
-    for number in missing:  # one after another; a cell that has begun is finished
-        if time.monotonic() >= deadline():
-            break
-        journal[number] = run(protocol.cells[number], rows, protocol)
-        done(number)
-    return {}
+    def _may_start(self, fit: Fit) -> bool:
+        """Whether there is time for a fit, by what is known of its candidate."""
+        if fit.candidate in self.schedule.late:
+            return False
+        n_rows = len(self.schedule.splits.places[fit.split][1][0])
+        return (self.costs.predict(fit.candidate, n_rows) or 0.0) < self.left
 
+    def _read(self, fit: Fit, lost: Failed | None = None) -> None:
+        if lost is not None:  # not stored: another run tries again
+            self._done(fit, lost)
+            return
+        result = self.journal.get(fit)
+        assert result is not None, "a finished fit has a result"
+        self._done(fit, result)
 
-def _results(protocol: Protocol, journal: Store) -> Results:
-    results = {cell: journal.get(number) for number, cell in enumerate(protocol.cells)}
-    return {cell: result for cell, result in results.items() if result is not None}
+    def _done(self, fit: Fit, result: Result) -> None:
+        self.results[fit] = result
+        self.costs.add(fit, result)
+        self.progress.done(fit, result)
 
 
 class Progress:
-    """Shows cells done, the best algorithm so far and the time left: on a terminal in one line that is rewritten.
+    """Shows what is run and the time: on a terminal in one line that is rewritten. file None: nothing is written."""
 
-    finished: results of an earlier run. file None: nothing is written.
-    """
-
-    def __init__(self, race: Race, finished: Results, file: TextIO | None) -> None:
-        self.race, self.protocol, self.file = race, race.protocol, file
-        self.stage, self.n_done, self.n_cells = 0, 0, 0
+    def __init__(self, plan: Plan, limits: WorkLimits, file: TextIO | None) -> None:
+        self.plan, self.limits, self.file = plan, limits, file
         self._rewrites = file is not None and file.isatty()
-        self._width = 0
-        self._losses: dict[tuple[int, int], list[float]] = {}
-        for cell, result in finished.items():
-            self._add(cell, result)
-        self._started = self._updated = time.monotonic()
-        if finished and file is not None:
-            file.write(f"resuming: {len(finished)} cells are done{self._best()}\n")
-            file.flush()
+        self._width, self._updated = 0, 0.0
+        self._done = 0
+        self._of = 0
 
-    def start(self, stage: int, missing: list[Cell]) -> None:
-        self.stage, self.n_done, self.n_cells = stage, 0, len(missing)
-        if self.race.n_stages > 1:  # losses of different stages are of different numbers of rows
-            self._losses = {}
-        self._started = time.monotonic()
+    def start(self, missing: list[Fit]) -> None:
+        self._of = self._done + len(missing)
+        if missing:
+            self.show(f"fitting {self._name(missing[0])}", at_once=self._done == 0)
 
-    def _add(self, cell: Cell, result: Result | None) -> None:
-        if isinstance(result, Tested | Screened):
-            self._losses.setdefault((cell.algorithm, cell.setting), []).append(float(np.min(result.inner)))
+    def done(self, fit: Fit, result: Result) -> None:
+        self._done += 1
+        self.show(self._name(fit) + (" failed" if isinstance(result, Failed) else ""), at_once=False)
 
-    def done(self, cell: Cell, result: Result | None) -> None:
-        self.n_done += 1
-        self._add(cell, result)
+    def show(self, what: str, at_once: bool = True) -> None:
+        """Write what is done now; not at once: only if the last line is old enough."""
         now = time.monotonic()
-        if now - self._updated >= (SECONDS_ON_TERMINAL if self._rewrites else SECONDS):
+        if at_once or now - self._updated >= (SECONDS_ON_TERMINAL if self._rewrites else SECONDS):
             self._updated = now
-            left = (now - self._started) / self.n_done * (self.n_cells - self.n_done)
-            where = f"fold {cell.fold + 1}/{self.protocol.n_folds}"
-            if cell.rung is not None:
-                where = f"screening on {self.protocol.rungs[cell.rung]:,} rows"
-            counted = f"[{self.n_done}/{self.n_cells}] {self._name(cell.algorithm)}, {where}{self._best()}"
-            more = "of this stage" if self.stage < self.race.n_stages - 1 else "left"
-            self._write(f"{counted}; about {left:.0f} s {more}")
+            spent = f"{now - self.limits.started:.0f} s"
+            limit = "" if math.isinf(self.limits.seconds) else f" of {self.limits.seconds:.0f}"
+            self._write(f"[{spent}{limit}] {self._done} fits done; {what}")
+
+    def note(self, text: str) -> None:
+        self._write(text)
+        self._write("", ends=True)
 
     def end(self) -> None:
         if self._width:
-            self._write("")
-            self._write("")
+            self._write("", ends=True)
 
-    def _name(self, algorithm: int) -> str:
-        return literal(self.protocol.algorithms[algorithm].name, 30)
+    def _name(self, fit: Fit) -> str:
+        return literal(self.plan.algorithm(fit.candidate).name, 30)
 
-    def _best(self) -> str:
-        """By losses inside the training rows: the rows that are tested take no part."""
-        if not self._losses:
-            return ""
-        (a, _), losses = min(self._losses.items(), key=lambda item: float(np.mean(item[1])))
-        metric = self.protocol.metric
-        return f"; best so far {self._name(a)} {metric.shown(float(np.mean(losses))):.4f}"
-
-    def _write(self, text: str) -> None:
-        if self.file is not None:
-            self.file.write("\r" + text.ljust(self._width) if self._rewrites else text + "\n")
+    def _write(self, text: str, ends: bool = False) -> None:
+        if self.file is None:
+            return
+        try:
+            self.file.write("\r" + text.ljust(self._width) + "\r" * ends if self._rewrites else (text + "\n") * (not ends))
             self.file.flush()
-            self._width = len(text) if self._rewrites else 0
+        except (OSError, ValueError):  # a progress line that cannot be written must not end the work
+            self.file = None
+        self._width = len(text) if self._rewrites else 0
 
 
 class Worker:
-    """A process that runs one cell at a time. Its answers go to the queue; "" follows when its output ends."""
+    """A process that runs one fit at a time. Its answers go to the queue; "" follows when its output ends."""
 
     def __init__(self, folder: str, answers: "queue.Queue[tuple[Worker, str]]") -> None:
-        paths = [str(Path(electorate.__file__).parent.parent), *filter(None, [os.environ.get("PYTHONPATH")])]
-        self.busy: int | None = None
+        own = [path for path in os.environ.get("PYTHONPATH", "").split(os.pathsep) if path]
+        paths = [str(Path(electorate.__file__).parent.parent), *own]
+        self.fit: Fit | None = None
+        self.printed: deque[str] = deque(maxlen=LAST_LINES)
         self.process: Any = subprocess.Popen(
-            [sys.executable, "-W", "ignore", "-m", "electorate.comparison.workers", folder],
+            [sys.executable, "-P", "-W", "ignore", "-m", "electorate.comparison.workers", folder],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
             env={**os.environ, **dict.fromkeys(ONE_THREAD, "1"), "PYTHONPATH": os.pathsep.join(paths)},
             text=True,
+            errors="replace",
             start_new_session=True,  # Ctrl-C reaches this process only, which then stops the workers
         )
+        self._reader = threading.Thread(target=self._keep_errors, daemon=True)
+        self._reader.start()
         threading.Thread(target=self._forward, args=(answers,), daemon=True).start()
+
+    def _keep_errors(self) -> None:
+        for line in self.process.stderr:
+            self.printed.append(line.rstrip())
 
     def _forward(self, answers: "queue.Queue[tuple[Worker, str]]") -> None:
         for line in self.process.stdout:
             answers.put((self, line.strip()))
         answers.put((self, ""))
 
-    def start(self, number: int) -> None:
-        self.busy = number
+    def start(self, fit: Fit) -> None:
+        self.fit = fit
         with suppress(OSError):  # it died: its output has ended too
-            self.process.stdin.write(f"{number}\n")
+            self.process.stdin.write(f"{fit.candidate} {fit.split}\n")
             self.process.stdin.flush()
 
+    def why_it_ended(self) -> str:
+        code = self.process.wait()
+        self._reader.join(1.0)
+        killed = f"was killed by signal {-code} (out of memory?)" if code < 0 else f"ended with {code}"
+        last = next((line for line in reversed(self.printed) if line.strip()), "")
+        return f"its process {killed}" + (f": {last}" if last else "")
 
-def _run_in_processes(
-    missing: list[int], folder: str, n_workers: int, deadline: Callable[[], float], done: Callable[[int], None]
-) -> dict[int, str]:
-    """Run cells in processes. Those that run at the deadline are stopped. Returns the cells whose worker died.
+    def stop(self) -> None:
+        self.process.kill()
+        self.process.wait()
+        with suppress(OSError):
+            self.process.stdin.close()
 
-    done: called with the number of each finished cell.
-    """
-    todo, n_workers, n_finished = iter(missing), min(n_workers, len(missing)), 0
-    answers: queue.Queue[tuple[Worker, str]] = queue.Queue()
-    lost: dict[int, str] = {}
-    workers: list[Worker] = []
-    try:
-        for number in islice(todo, n_workers):
-            workers.append(Worker(folder, answers))
-            workers[-1].start(number)
-        while any(worker.busy is not None for worker in workers):
-            left = deadline() - time.monotonic()
+
+class ProcessPool:
+    """Worker processes that stay alive between calls of `run`."""
+
+    def __init__(self, folder: str, n_workers: int) -> None:
+        self.folder, self.n_workers = folder, n_workers
+        self.answers: queue.Queue[tuple[Worker, str]] = queue.Queue()
+        self.workers: list[Worker] = []
+        self.answered = False
+
+    def run(
+        self,
+        fits: list[Fit],
+        may_start: Callable[[Fit], bool],
+        left: Callable[[], float],
+        done: Callable[..., None],
+    ) -> None:
+        """Run fits. Those that run when no time is left are stopped. done(fit): called with each finished fit."""
+        todo, tries = deque(fits), dict.fromkeys(fits, 0)
+        while True:
+            self._start(todo, may_start, left)
+            if not any(worker.fit for worker in self.workers):
+                return
+            seconds = left()
+            if seconds <= 0:
+                break
             try:
-                worker, answer = answers.get(timeout=max(0.0, min(left, 60.0)))
+                worker, answer = self.answers.get(timeout=min(seconds, 60.0))
             except queue.Empty:
-                if left <= 0:
-                    break
                 continue
-            was_at, worker.busy = worker.busy, None
-            if answer:
-                n_finished += 1
-                done(int(answer))
-            elif was_at is not None:  # the process has ended
-                lost[was_at] = f"its process ended with {worker.process.wait()}"
-                workers.remove(worker)
-                if not n_finished and len(lost) > 2 * n_workers:
-                    raise RuntimeError(f"worker processes fail to run: {lost[was_at]}; use n_jobs=1")
-            following = next(todo, None) if time.monotonic() < deadline() else None
-            if following is not None:
-                if not answer:
-                    worker = Worker(folder, answers)
-                    workers.append(worker)
-                worker.start(following)
-    finally:
-        for worker in workers:
-            worker.process.kill()
-        for worker in workers:
-            worker.process.wait()
-            with suppress(OSError):
-                worker.process.stdin.close()
-    return lost
+            fit, worker.fit = worker.fit, None
+            if answer.startswith(CANNOT_WRITE):
+                raise OSError(f"{answer}; the same command resumes when that is repaired")
+            if answer and fit is not None:
+                self.answered = True
+                done(fit)
+            elif not answer and worker in self.workers:  # the process has ended
+                self.workers.remove(worker)
+                if fit is not None:
+                    self._lost(fit, tries, todo, worker.why_it_ended(), done)
+        for worker in [one for one in self.workers if one.fit is not None]:
+            worker.stop()
+            self.workers.remove(worker)
+
+    def _start(self, todo: deque[Fit], may_start: Callable[[Fit], bool], left: Callable[[], float]) -> None:
+        """Give every idle worker a fit, and start as many workers as there are fits for."""
+        while todo and left() > 0:
+            if not may_start(todo[0]):
+                todo.popleft()
+                continue
+            idle = next((worker for worker in self.workers if worker.fit is None), None)
+            if idle is None:
+                if len(self.workers) >= self.n_workers:
+                    return
+                idle = Worker(self.folder, self.answers)
+                self.workers.append(idle)
+            idle.start(todo.popleft())
+
+    def _lost(self, fit: Fit, tries: dict[Fit, int], todo: deque[Fit], why: str, done: Callable[..., None]) -> None:
+        tries[fit] += 1
+        if tries[fit] == 1:
+            todo.append(fit)
+        elif not self.answered:
+            raise RuntimeError(f"worker processes fail to run: {why}; use n_jobs=1, or run the same command again")
+        else:
+            done(fit, Failed(f"{why}, twice; the same command tries again"))
+
+    def stop(self) -> None:
+        for worker in self.workers:
+            worker.stop()
+        self.workers = []
 
 
 def main(folder: str) -> None:
     """The loop of a worker process; it ends with its input."""
     journal = Journal(folder)
-    protocol, rows = journal.read_protocol(), restore(journal.path(ROWS))
+    runner = FitRunner(journal.stored_plan(), restore(journal.path(ROWS)))
+    journal.use(runner.plan, runner.splits)
     answers, sys.stdout = sys.stdout, sys.stderr  # what estimators print must not look like an answer
     for line in sys.stdin:
-        journal[int(line)] = run(protocol.cells[int(line)], rows, protocol)
-        print(int(line), file=answers, flush=True)
+        fit = Fit(*map(int, line.split()))
+        result = runner.run(fit)
+        try:
+            journal[fit] = result
+            print(line.strip(), file=answers, flush=True)
+        except OSError as error:
+            print(f"{CANNOT_WRITE} {error.filename or folder}: {error.strerror}", file=answers, flush=True)
 
 
 if __name__ == "__main__":

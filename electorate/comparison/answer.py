@@ -1,0 +1,200 @@
+"""The answer of a comparison in words: which model, how well it will do, how sure that is, and what to do next."""
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+from electorate.comparison.estimate import RARE
+from electorate.comparison.metrics import METRICS, Metric
+from electorate.comparison.ranking import ACCURACY, READABLE, SPEED, Line, Ranking
+from electorate.escape import literal
+
+PICKED = {ACCURACY: "best estimate", SPEED: "fastest to predict", READABLE: "easiest to read"}
+LONGEST = 30  # characters of a name
+MANY = 1.5  # times as fast: less is not worth a word
+
+
+@dataclass(frozen=True)
+class Facts:
+    """What the words are about. held_out: what the test rows showed of the model, or None. classes: labels in order.
+
+    shares: of the rows, by class. unit: the spread of a numeric target, for R2. test_model: whether there is a model
+    without the test rows.
+    """
+
+    ranking: Ranking
+    metric: Metric
+    classes: list[Any]
+    shares: list[float]
+    positive: int
+    held_out: dict[str, Any] | None
+    dependent: str = ""  # "group" or "time", by which rows are split
+
+
+def sentences(facts: Facts) -> list[str]:
+    """The answer, the most important first."""
+    lines = [_use(facts), _sure(facts)]
+    lines += _rare(facts)
+    lines += _confused(facts)
+    return [*lines, *_picked(facts), _source(facts)]
+
+
+# ---------------------------------------------------------------- sentences
+
+
+def name_of(line: Line) -> str:
+    return line.recipe.name if line.recipe.is_stack else literal(line.name, LONGEST)
+
+
+def _use(facts: Facts) -> str:
+    """Which model, what it will lose, and what guessing would."""
+    chosen, baseline = facts.ranking.chosen, facts.ranking.baseline
+    name, metric = name_of(chosen), facts.metric
+    limit = chosen.bound(metric.name).limit
+    value = chosen.bound(metric.name).value
+    exact = facts.held_out.get("bound") if facts.held_out and metric.name in ("error", "mae") else None
+    if exact is not None:
+        limit = exact
+    if metric.name == "error":
+        words = _of_rows(value, limit)
+        guess = "" if baseline is None else f"; guessing would be wrong for {_count(baseline.bound('error').value, value)}"
+        return f"Use {name}. {words}{guess}."
+    if metric.name == "mae":
+        guess = "" if baseline is None else f"; guessing the median by {number(baseline.bound('mae').value)}"
+        worst = f"at most {number(limit)}, with 95% confidence"
+        return f"Use {name}. Predictions are off by {number(value)} on average ({worst}){guess}."
+    side = "at least" if metric.is_gain else "at most"
+    guess = "" if baseline is None else f"; guessing has {number(baseline.shown(metric.name))}"
+    shown = f"{number(metric.shown(value))} ({side} {number(metric.shown(limit))}, with 95% confidence)"
+    return f"Use {name}. Its {metric.head} on new rows is about {shown}{guess}."
+
+
+def _scale(value: float) -> int:
+    """So many rows that about ten or more of them are wrong, up to 10,000."""
+    return 100 if value >= 0.03 else 1_000 if value >= 0.003 else 10_000
+
+
+def _count(value: float, beside: float) -> str:
+    """A rate as a number of so many rows, in the unit of another rate."""
+    return f"{value * _scale(beside):,.0f}"
+
+
+def _of_rows(value: float, limit: float) -> str:
+    scale = _scale(value)
+    about = f"About {value * scale:.0f} of {scale:,}" if value * scale >= 0.5 else f"Fewer than 1 of {scale:,}"
+    return f"{about} new rows will be wrong (at most {math.ceil(limit * scale - 1e-9):,}, with 95% confidence)"
+
+
+def number(value: float) -> str:
+    """Two or three digits that count, as a person writes them."""
+    if value == 0 or not math.isfinite(value):
+        return f"{value:g}"
+    if abs(value) >= 1_000:
+        digits = 2 - math.floor(math.log10(abs(value)))
+        return f"{round(value, digits):,.0f}"
+    text = f"{value:.3g}" if abs(value) >= 1e-4 else f"{value:.2e}"
+    return text
+
+
+def _p(p: float) -> str:
+    return "p < .001" if p < 0.001 else f"p = {p:.3f}".replace("0.", ".") if p < 0.0995 else f"p = {p:.2f}".replace("0.", ".")
+
+
+def _sure(facts: Facts) -> str:
+    """How sure it is that the model beats guessing, and which differences could be seen."""
+    ranking, metric = facts.ranking, facts.metric
+    evidence = ranking.evidence
+    if evidence is None:
+        words = "There was no baseline to beat."
+    elif evidence.grade == "beyond doubt":
+        words = f"Beyond doubt better than guessing ({_p(evidence.p)})."
+    elif evidence.grade == "probably":
+        words = f"Probably better than guessing ({_p(evidence.p)})."
+    else:
+        words = f"There is no evidence that it is better than guessing ({_p(evidence.p)})."
+    n_models = len(ranking.lines) - (ranking.baseline is not None)
+    if n_models < 2:
+        return words
+    ties = len(ranking.rivals) + 1
+    rivals = [line.visible for line in ranking.rivals if math.isfinite(line.visible)]
+    if not rivals:
+        return f"{words} All other models are worse beyond chance."
+    least = sorted(rivals)[len(rivals) // 2]
+    seen = f"{100 * least:.1f} points" if metric.for_classes and metric.name != "log_loss" else number(least)
+    return f"{words} Differences under {seen} cannot be seen in {ranking.n_rows:,} rows: {ties} of {n_models} models tie."
+
+
+def _rare(facts: Facts) -> list[str]:
+    """Where a class is rare, what the error does not show."""
+    if not facts.classes or min(facts.shares) >= RARE or "auc" not in facts.ranking.chosen.estimate.bounds:
+        return []
+    share, label = facts.shares[facts.positive], literal(str(facts.classes[facts.positive]), LONGEST)
+    shown = facts.ranking.chosen.shown("auc")
+    what = f"{label!r} is {100 * share:.1f}% of the rows, so the error says little" if share < RARE else "A class is rare"
+    return [f"{what}: the AUC is {shown:.2f} (guessing: 0.50)."]
+
+
+def _confused(facts: Facts) -> list[str]:
+    if facts.ranking.confused is None:
+        return []
+    true, called = (literal(str(facts.classes[k]), LONGEST) for k in facts.ranking.confused)
+    return [f"Most often confused: {true!r} is taken for {called!r}."]
+
+
+def _picked(facts: Facts) -> list[str]:
+    """The most accurate, the fastest and the most readable model, a line each."""
+    picks, metric = facts.ranking.picks, facts.metric
+    first = picks[ACCURACY]
+    rows = []
+    for kind, line in picks.items():
+        if kind != ACCURACY and line.name == first.name:
+            continue
+        more = ""
+        if kind == SPEED and line.predict_seconds > 0 and (times := first.predict_seconds / line.predict_seconds) >= MANY:
+            more = f"{times:,.0f} times as fast"
+        rows.append(f"   {PICKED[kind]:<21}{name_in_table(line):<32}{value_of(line, metric):>9}   {more}".rstrip())
+    return rows
+
+
+def name_in_table(line: Line) -> str:
+    return literal(line.name, LONGEST)
+
+
+def value_of(line: Line, metric: Metric) -> str:
+    """The value as a person reads it: errors in percent."""
+    shown = line.shown(metric.name)
+    return f"{100 * shown:.1f}%" if metric.name in ("error", "balanced_error") else number(shown)
+
+
+def _source(facts: Facts) -> str:
+    """Where the numbers are from, and what they assume."""
+    n_rows, held = facts.ranking.n_rows, facts.held_out
+    chance = f"Estimates are cross-validated on {n_rows:,} rows and corrected for the choice among models"
+    if facts.dependent:
+        chance += f"; rows are split by {facts.dependent}"
+    if held is None or not held.get("rows"):
+        return f"{chance}; no rows were held out."
+    tested = f"{held['rows']:,} test rows held out and used once"
+    if held.get("bound") is None:
+        what = "the error" if facts.classes else "the mean absolute error"
+        return f"{chance}. On {tested} the same model, trained without them, has {what} {number(held['error'])}."
+    wrong = f"misclassifies {held['errors']:,}"
+    return f"{chance}. The limit is exact: of {tested} the same model, trained without them, {wrong}."
+
+
+# ---------------------------------------------------------------- the table
+
+
+def table_rows(ranking: Ranking, metric: Metric, most: int) -> list[list[str]]:
+    """Heads and rows of the printed table: the best first, the baseline last."""
+    beside = [name for name in ("error", "auc", "balanced_error", "log_loss", "rmse") if name in ranking.chosen.estimate.bounds]
+    names = [metric.name, *(name for name in beside if name != metric.name)][:4]
+    lines = list(enumerate(ranking.lines, 1))
+    if len(lines) > most:  # the baseline is always shown
+        lines = lines[: most - 1] + [pair for pair in lines[most - 1 :] if pair[1] is ranking.baseline][:1]
+    rows = [["", "model", *(METRICS[name].head for name in names), "seconds", ""]]
+    for place, line in lines:
+        values = [number(line.shown(name)) if name in ("mae", "rmse") else f"{line.shown(name):.3f}" for name in names]
+        verdict = "" if line.verdict == "first" else line.verdict
+        rows.append([str(place), name_in_table(line), *values, f"{line.fit_seconds:.2f}", verdict])
+    return rows

@@ -1,0 +1,276 @@
+"""Fits: one candidate, an algorithm with a setting, trained and tested on one split. Each is a pure function of the rows
+and the seed.
+
+A fit stores the scores of its test rows after several numbers of rounds. Everything that `compare` states is a function
+of these scores. `Coded` fits a library's estimator to a table of any kind.
+"""
+
+import math
+import time
+import warnings
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator
+from sklearn.utils import compute_sample_weight
+from sklearn.utils.validation import has_fit_parameter
+from threadpoolctl import threadpool_limits
+
+from electorate.comparison import folds
+from electorate.comparison.algorithms import Algorithm, Facts, Setting
+from electorate.comparison.metrics import Metric
+from electorate.comparison.rows import Floats, Rows, as_table, read_categories, read_matrix, widest_of
+from electorate.data.cleaning import Cleaning, cleaned
+from electorate.data.row_subset import take_rows
+from electorate.model.calibration import log_probabilities
+from electorate.model.decisions import for_all_classes
+
+SMALLEST = float(np.finfo(np.float64).eps)  # smaller probabilities are raised to this one before the logarithm
+DEPTH, LEAST_DEPTH = "estimator__max_depth", 3
+STAGES = (8, 4, 2, 1)  # rounds are divided by these; the best number of rounds is kept
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """algorithm, setting: positions in the list and in the grid."""
+
+    algorithm: int
+    setting: int
+
+
+@dataclass(frozen=True, order=True)
+class Fit:
+    """candidate, split: their numbers in the plan."""
+
+    candidate: int
+    split: int
+
+
+@dataclass(frozen=True)
+class Tested:
+    """The result of a fit. scores: [stage, test row, output] after each of the numbers of rounds in `stages_of`.
+
+    Outputs are a column for each class, or one column for two classes (positive for the second) and for regression.
+    """
+
+    scores: Floats
+    size: int
+    fit_seconds: float
+    predict_seconds: float
+
+
+@dataclass(frozen=True)
+class Failed:
+    """A fit that has no scores, and why: its estimator raised an error, or its process was killed twice."""
+
+    message: str
+
+
+Result = Tested | Failed
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Everything a fit depends on, besides the rows."""
+
+    algorithms: list[Algorithm]
+    n_folds: int
+    seed: int
+    n_classes: int
+    metric: Metric
+
+    @cached_property
+    def candidates(self) -> list[Candidate]:
+        """In the order in which they are tried: wave by wave, and the algorithms of a wave in their order."""
+        listed = [
+            (algorithm.wave_of(setting), number, setting)
+            for number, algorithm in enumerate(self.algorithms)
+            for setting in range(len(algorithm.grid))
+        ]
+        return [Candidate(number, setting) for _, number, setting in sorted(listed)]
+
+    def wave(self, candidate: int) -> int:
+        one = self.candidates[candidate]
+        return self.algorithms[one.algorithm].wave_of(one.setting)
+
+    def algorithm(self, candidate: int) -> Algorithm:
+        return self.algorithms[self.candidates[candidate].algorithm]
+
+    def setting(self, candidate: int) -> Setting:
+        return self.algorithm(candidate).grid[self.candidates[candidate].setting]
+
+    def stages(self, candidate: int) -> list[int]:
+        return stages_of(self.algorithm(candidate), self.setting(candidate))
+
+    def split(self, rows: Rows) -> folds.Splits:
+        return folds.split(rows, self.n_folds, self.n_classes, self.seed)
+
+
+def stages_of(algorithm: Algorithm, setting: Setting) -> list[int]:
+    """The numbers of rounds to choose from; [0] where there is no choice."""
+    rounds = setting.get(algorithm.rounds, 0)
+    return sorted({max(1, rounds // part) for part in STAGES}) if algorithm.staged and rounds else [0]
+
+
+def with_rounds(algorithm: Algorithm, setting: Setting, rounds: int) -> Setting:
+    """The setting with this number of rounds; 0: as it is."""
+    return {**setting, algorithm.rounds: rounds} if rounds else setting
+
+
+class FitRunner:
+    """Runs fits on the rows of a comparison. X: the table of the rows, for estimators of the user."""
+
+    def __init__(self, plan: Plan, rows: Rows, X: Any = None) -> None:
+        self.plan, self.rows, self.X = plan, rows, X
+        self.splits = plan.split(rows)
+        self._most = len(self.splits.levels[-1][0][0])  # training rows of the last level
+
+    def run(self, fit: Fit) -> Result:
+        """One thread, since fits run side by side. Warnings are hidden; the fit that is handed over repeats them."""
+        try:
+            with threadpool_limits(1), warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                return self._run(fit)
+        except Exception as error:  # of the estimator: it is reported below the table
+            return Failed(f"{type(error).__name__}: {error}"[:500])
+
+    def _run(self, fit: Fit) -> Tested:
+        plan, algorithm = self.plan, self.plan.algorithm(fit.candidate)
+        learn, test = self.splits.places[fit.split][1]
+        training, present, target = self.rows.take(learn), None, self.rows.target[learn]
+        if plan.n_classes:
+            present, target = np.unique(target, return_inverse=True)
+        facts = Facts(training.categorical, plan.seed, training.widest)
+        setting = self._smaller(plan.setting(fit.candidate), len(learn))
+        X, tested = (
+            (take_rows(self.X, learn), take_rows(self.X, test))
+            if algorithm.takes_table
+            else (training.matrix, self.rows.matrix[test])
+        )
+        started = time.perf_counter()
+        is_constant = present is not None and len(present) == 1
+        model = algorithm.build(setting, facts)
+        if not is_constant:
+            train(algorithm, setting, X, target, training.weight, model)
+        fitted = time.perf_counter()
+        stages = plan.stages(fit.candidate)
+        scores = staged_scores(model, tested, len(test), present, plan.n_classes, stages)
+        passed = (time.perf_counter() - fitted) / len(scores)
+        return Tested(scores, size_of(model), fitted - started, passed)
+
+    def _smaller(self, setting: Setting, n_rows: int) -> Setting:
+        """With fewer rows than in the last level trees are less deep, so that their leaves have as many rows."""
+        depth_less = max(0, round(math.log2(self._most / n_rows)))
+        if not depth_less or not isinstance(setting.get(DEPTH), int):
+            return setting
+        return {**setting, DEPTH: min(setting[DEPTH], max(LEAST_DEPTH, setting[DEPTH] - depth_less))}
+
+
+def train(algorithm: Algorithm, setting: Setting, X: Any, y: Any, weight: Floats | None, model: Any) -> Any:
+    """Fit the estimator of an algorithm. ValueError for weights of rows if it takes none."""
+    if algorithm.peer and "class_weight" in setting:  # not all libraries have the parameter
+        weight = np.asarray(compute_sample_weight("balanced", y) * (1.0 if weight is None else weight))
+    if weight is None:
+        return model.fit(X, y)
+    if not has_fit_parameter(model, "sample_weight"):
+        raise ValueError(f"{type(model).__name__} does not take sample weights")
+    return model.fit(X, y, sample_weight=weight)
+
+
+def staged_scores(
+    model: Any, X: Any, n_rows: int, present: NDArray[Any] | None, n_classes: int, stages: list[int]
+) -> Floats:
+    """[stage, row, output] of a model that was fitted to the codes of the classes `present`; None for regression."""
+    if present is None:
+        passes = model.staged_predict(X) if stages != [0] else [model.predict(X)]
+        outputs = _at(passes, stages)
+        return _finite(np.array([np.asarray(one, dtype=np.float64).ravel()[:, None] for one in outputs]), "prediction")
+    if len(present) == 1:
+        decisions: list[Any] = [np.zeros((n_rows, 1))] * len(stages)
+    elif hasattr(model, "steps_") or not hasattr(model, "predict_proba"):
+        passes = model.staged_decision_function(X) if stages != [0] else [model.decision_function(X)]
+        decisions = _at(passes, stages)
+    else:
+        passes = model.staged_predict_proba(X) if stages != [0] else [model.predict_proba(X)]
+        decisions = [np.log(np.clip(np.asarray(proba), SMALLEST, 1.0)) for proba in _at(passes, stages)]
+    spread = [for_all_classes(_finite(np.asarray(one), "decision"), present, n_classes) for one in decisions]
+    return np.array(spread)
+
+
+def _at(passes: Any, stages: list[int]) -> list[Any]:
+    """Of the outputs round by round, copies of those after so many rounds; of the last where there were fewer."""
+    if stages == [0]:
+        return list(passes)
+    wanted, kept, last = set(stages), {}, None
+    for number, last in enumerate(passes, 1):  # noqa: B007
+        if number in wanted:
+            kept[number] = np.array(last)
+    final = np.array(last)
+    return [kept.get(stage, final) for stage in stages]
+
+
+def _finite(values: Any, name: str) -> Any:
+    """Raise for NaN and infinity: a mean loss of NaN cannot be ranked."""
+    bad = np.argwhere(~np.isfinite(values))
+    if len(bad):
+        raise ValueError(f"a {name} for a test row is {np.asarray(values)[tuple(bad[0])]}")
+    return values
+
+
+def size_of(model: Any) -> int:
+    """The number of voters or trees; 0 where it is not known."""
+    if hasattr(model, "steps_"):
+        return len(model.steps_)
+    sizes = (getattr(model, name, None) for name in ("n_iter_", "tree_count_", "n_estimators"))
+    return next((int(size) for size in sizes if isinstance(size, int | np.integer)), 0)
+
+
+class Coded(BaseEstimator):
+    """Fits an algorithm of another library to a table of any kind: `model_` gets float64 with NaN for missing values.
+
+    Categories become codes from 0 on, and so do classes, without gaps, as other libraries need them.
+    """
+
+    temperature_: float
+    cleaning_: Cleaning | None = None  # of the table that predictions are for
+
+    def __init__(
+        self, algorithm: Algorithm, setting: Setting, seed: int, categorical_features: Any, is_classifier: bool
+    ) -> None:
+        self.algorithm, self.setting, self.seed = algorithm, setting, seed
+        self.categorical_features, self.is_classifier = categorical_features, is_classifier
+
+    def fit(self, X: Any, y: NDArray[Any], sample_weight: Floats | None = None) -> Self:
+        table = as_table(X)
+        self.categories_ = read_categories(table, self.categorical_features)
+        facts = Facts(list(self.categories_), self.seed, widest_of(self.categories_))
+        if self.is_classifier:
+            self.classes_, y = np.unique(y, return_inverse=True)
+        matrix = read_matrix(X, table, self.categories_)
+        model = self.algorithm.build(self.setting, facts)
+        self.model_ = train(self.algorithm, self.setting, matrix, y, sample_weight, model)
+        return self
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = tags.input_tags.allow_nan = True
+        return tags
+
+    def _matrix(self, X: Any) -> Any:
+        X = cleaned(self, X)
+        return read_matrix(X, as_table(X), self.categories_)
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        values = np.asarray(self.model_.predict(self._matrix(X))).ravel()
+        return np.asarray(self.classes_[values.astype(np.int64)]) if self.is_classifier else values
+
+    def predict_proba(self, X: Any) -> Floats:
+        """Calibrated, if `temperature_` is set."""
+        proba = np.asarray(self.model_.predict_proba(self._matrix(X)))
+        if not hasattr(self, "temperature_"):
+            return proba
+        return np.exp(log_probabilities(np.log(np.clip(proba, SMALLEST, 1.0)), self.temperature_))
+
