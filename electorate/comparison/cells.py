@@ -22,8 +22,9 @@ from threadpoolctl import threadpool_limits
 from electorate.comparison import folds
 from electorate.comparison.algorithms import Algorithm, Facts, Setting
 from electorate.comparison.metrics import Metric, Scored
-from electorate.comparison.rows import Floats, Parts, Rows, as_table, read_categories, read_matrix, widest_of
+from electorate.comparison.rows import Floats, Parts, Rows
 from electorate.data.cleaning import Cleaning, cleaned
+from electorate.data.coded_matrix import as_table, read_categories, read_matrix, widest_of
 from electorate.model.calibration import fit_temperature, log_probabilities
 from electorate.model.decisions import ABSENT, for_all_classes
 
