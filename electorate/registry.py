@@ -12,7 +12,7 @@ class RegisteredAlgorithm(NamedTuple):
 
     title: the name in tables and texts. vote: how the outputs of the voters become a prediction: "sum", "samme" (a sum
     in shares of all steps, as scikit-learn's AdaBoost has it), "number" (a sum in units of the target), "median", or
-    "stack" (a mean of several models).
+    "stack" (a mean of several models), or "peer" (a model of scikit-learn).
     """
 
     name: str
@@ -46,6 +46,12 @@ ALGORITHMS = {
     )
 }
 
+PEERS = {  # models of scikit-learn in the form of this package
+    name: RegisteredAlgorithm(name, "electorate.estimators.peers", "scikit-learn", "peer")
+    for name in ("PeerClassifier", "PeerRegressor")
+}
+STACKED = ChainMap(ALGORITHMS, PEERS)  # what the file of a stack may contain
+
 _MORE_WRITTEN = {
     entry[0]: RegisteredAlgorithm(entry[0], f"electorate.{entry[1]}", *entry[2:])
     for entry in (
@@ -54,7 +60,7 @@ _MORE_WRITTEN = {
         ("StackedRegressor", "stacking.stacked_regressor", "Stack", "stack"),
     )
 }
-WRITTEN = ChainMap(ALGORITHMS, _MORE_WRITTEN)  # estimators that a model file may hold
+WRITTEN = ChainMap(ALGORITHMS, PEERS, _MORE_WRITTEN)  # estimators that a model file may hold
 
 FAMILIES = {
     "Columns": "electorate.voters.columns",

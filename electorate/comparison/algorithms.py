@@ -13,7 +13,7 @@ from typing import Any
 
 from sklearn.base import clone, is_classifier
 
-from electorate.comparison.peers import Constant, Gradient, check_installed
+from electorate.comparison.peers import LIBRARIES, Gradient, check_installed
 from electorate.registry import ALGORITHMS
 
 BINARY, MULTICLASS, REGRESSION = "binary", "multiclass", "regression"
@@ -90,9 +90,11 @@ class Algorithm:
     sized: Callable[[Size], tuple[Setting, ...]] | None = None
 
     def build(self, setting: Setting, facts: Facts) -> Any:
-        """The estimator; for other libraries, class weights are weights of the rows."""
-        some = {name: value for name, value in setting.items() if not (self.peer and name == "class_weight")}
-        return self.make(facts).set_params(**some)
+        """The estimator; for a library without the parameter, class weights are weights of the rows."""
+        model = self.make(facts)
+        if "class_weight" in setting and "class_weight" not in model.get_params(deep=False):
+            setting = {name: value for name, value in setting.items() if name != "class_weight"}
+        return model.set_params(**setting)
 
     def wave_of(self, setting: int) -> int:
         """When a setting is tried; the baseline is first."""
@@ -271,10 +273,6 @@ OURS = (
 # ---------------------------------------------------------------- baselines and other libraries
 
 
-def _make_constant(is_classifier: bool, facts: Facts) -> Constant:
-    return Constant(is_classifier)
-
-
 @dataclass(frozen=True)
 class Scikit:
     """Makes a model of scikit-learn that our files can hold."""
@@ -327,16 +325,18 @@ def _gradient_grid(size: Size) -> tuple[Setting, ...]:
     return stopped + usual if size.n_rows >= MANY_ROWS else usual + stopped
 
 
+MEDIAN = ({"loss": "absolute_error"},)
 BASELINES = (
-    Algorithm("majority class", CLASSIFICATION, partial(_make_constant, True), ({},), peer=True, baseline=True),
-    Algorithm(
-        "constant", (REGRESSION,), partial(_make_constant, False), _grid("strategy", ("median",)), True, baseline=True
-    ),
+    Algorithm("majority class", CLASSIFICATION, Scikit("constant", True), ({},), peer=True, baseline=True),
+    Algorithm("median", (REGRESSION,), Scikit("constant", False), MEDIAN, peer=True, baseline=True),
 )
 LEAF = "min_samples_leaf"
 HISTOGRAMS = _grid("n_estimators learning_rate", (200, 0.1), (400, 0.05))
 PEERS = {
-    "linear": _scikit("linear model", "linear", _grid("C", (1.0,), (0.01,)), 0, readable=3),
+    "linear": (
+        _scikit("linear model", "linear", _grid("C", (1.0,), (0.01,)), 0, readable=3)[0],
+        _scikit("linear model", "linear", _grid("alpha", (1.0,), (100.0,)), 0, readable=3)[1],
+    ),
     "forest": _scikit("random forest", "random_forest", _grid(LEAF, (1,), (5,)), 0),
     "extra_trees": _scikit("extra trees", "extra_trees", _grid(LEAF, (1,), (3,)), 1),
     "hgb": _scikit("HistGradientBoosting", "hgb", HISTOGRAMS, 0, rounds="n_estimators"),
@@ -443,7 +443,10 @@ def _shortened(algorithm: Algorithm) -> Algorithm:
 
 
 def _installed(name: str) -> tuple[Algorithm, ...]:
-    check_installed(name)
+    if name not in PEERS:
+        raise ValueError(f"no peer is called {name!r}; choose from {', '.join(PEERS)}")
+    if name in LIBRARIES:
+        check_installed(name)
     return PEERS[name]
 
 

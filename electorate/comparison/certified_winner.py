@@ -12,9 +12,8 @@ from threadpoolctl import threadpool_limits
 
 from electorate.certified.cross_fitted import CrossFittedClassifier
 from electorate.checkup.check_up import CheckUp
-from electorate.comparison.cells import Protocol, stages_of
-from electorate.comparison.ranking import Line
-from electorate.comparison.refits import Refits
+from electorate.comparison.fits import Plan
+from electorate.comparison.refits import Part, Refits
 from electorate.comparison.rows import Rows
 from electorate.escape import literal
 from electorate.theory.certificate import IID
@@ -61,10 +60,12 @@ class CertifiedWinner:
         )
 
 
-def count_candidates(protocol: Protocol) -> int:
-    """All settings of algorithms and peers, with every number of rounds that can be chosen; the baseline cannot win."""
-    chosen = (algorithm for algorithm in protocol.algorithms if not algorithm.baseline)
-    return sum(len(stages_of(algorithm, setting)) for algorithm in chosen for setting in algorithm.grid)
+def count_candidates(plan: Plan) -> int:
+    """All settings of algorithms and peers, with every number of rounds that can be chosen.
+
+    The baseline counts: it is handed over where no other model could be trained.
+    """
+    return sum(len(plan.stages(candidate)) for candidate in range(len(plan.candidates)))
 
 
 def check_certify(certify: str | None, is_scan: bool, rows: Rows, n_classes: int, check_up: CheckUp) -> None:
@@ -90,10 +91,10 @@ def check_certify(certify: str | None, is_scan: bool, rows: Rows, n_classes: int
             raise ValueError(f"certify={certify!r} {why}")
 
 
-def cross_fit(line: Line, refits: Refits, protocol: Protocol) -> CertifiedWinner:
-    """The algorithm and setting of a line, cross-fitted on all rows at its share of delta."""
-    candidates = count_candidates(protocol)
-    estimator: Any = refits.build(line)
+def cross_fit(part: Part, refits: Refits, plan: Plan) -> CertifiedWinner:
+    """An algorithm with its setting, cross-fitted on all rows at its share of delta."""
+    candidates = count_candidates(plan)
+    estimator: Any = refits.build(part)
     model = CrossFittedClassifier(estimator, n_folds=PARTS, delta=DELTA / candidates)
-    with threadpool_limits(1 if line.algorithm.peer else None):  # as in the refits
-        return CertifiedWinner(line.algorithm.name, model.fit(refits.X, refits.y), candidates, DELTA)
+    with threadpool_limits(1 if part.algorithm.peer else None):  # as in the refits
+        return CertifiedWinner(part.algorithm.name, model.fit(refits.X, refits.y), candidates, DELTA)

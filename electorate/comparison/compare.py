@@ -21,7 +21,8 @@ from numpy.typing import NDArray
 
 from electorate.checkup.check_up import CheckUp
 from electorate.checkup.columns import read_columns
-from electorate.comparison import answer, report
+from electorate.comparison import answer as words
+from electorate.comparison import report
 from electorate.comparison import folds as splits
 from electorate.comparison.algorithms import Algorithm, Size, applicable, balanced, every_algorithm, task_of
 from electorate.comparison.certified_winner import CertifiedWinner, check_certify, cross_fit
@@ -462,6 +463,10 @@ class Comparison:
         rows = [self.refits.n_rows] + ([len(self.refits.parts[0])] if tests and self.refits.n_test else [])
         return sum(costs.predict(c, n_rows) or 0.0 for c in candidates for n_rows in rows)
 
+    def _is_affordable(self, recipe: Recipe) -> bool:
+        """Whether there is time to train it on all rows."""
+        return self._refit_seconds([part.candidate for part in recipe.parts], self.costs, tests=False) < self.limits.left
+
     def _conclude(self, replayed: dict[str, Any] | None) -> None:
         """Choose, and train what is handed over in the time that is left."""
         found = self.schedule.furthest(self.results)
@@ -474,14 +479,14 @@ class Comparison:
         if replayed is not None:
             allowed = replayed["allowed"]
         self.allowed = sorted(allowed or ranker.candidates)
-        self.ranking = ranker.rank(self.prefer, set(self.allowed), self.limits.left)
+        self.ranking = ranker.rank(self.prefer, set(self.allowed), self._is_affordable if replayed is None else None)
         recipe = self.ranking.chosen.recipe
         parts = [part.candidate for part in recipe.parts]
         self.tests = self.refits.n_test > 0 and self._refit_seconds(parts, self.costs) < self.limits.left
         if replayed is not None:
             self.tests = replayed["tests"]
         self.notes += self._missing()
-        self.display.show(f"training {answer.name_of(self.ranking.chosen)} on all rows")
+        self.display.show(f"training {words.name_of(self.ranking.chosen)} on all rows")
         if self.tests:
             self.model_without_test_rows = self.refits.fit_without(recipe)
         self.model = self._final(recipe)
@@ -598,7 +603,7 @@ class Comparison:
     @property
     def printed(self) -> list[list[str]]:
         """The heads and the rows of the whole table, as it is printed."""
-        return answer.table_rows(self.ranking, self.plan.metric, len(self.ranking.lines))
+        return words.table_rows(self.ranking, self.plan.metric, len(self.ranking.lines))
 
     @property
     def frame(self) -> Any:
@@ -611,16 +616,16 @@ class Comparison:
 
     @property
     def answer(self) -> list[str]:
-        return answer.sentences(self._facts())
+        return words.sentences(self._facts())
 
-    def _facts(self) -> answer.Facts:
+    def _facts(self) -> words.Facts:
         rows, without = self.refits.rows, self.model_without_test_rows
         counts = np.bincount(rows.target, minlength=len(self.classes)) if len(self.classes) else np.empty(0)
         shares = (counts / max(1, counts.sum())).tolist()
         dependent = "group" if rows.group is not None else "time" if rows.time is not None else ""
         positive = self.positive if len(counts) == 2 else int(np.argmin(counts)) if len(counts) else 0
         held_out = None if without is None else without.held_out_
-        return answer.Facts(
+        return words.Facts(
             self.ranking, self.plan.metric, self.classes.tolist(), shares, positive, held_out, dependent
         )
 
@@ -636,7 +641,7 @@ class Comparison:
         return f"{where}{test}; seed {self.plan.seed}{weighted}"
 
     def __repr__(self) -> str:
-        table = report.align(answer.table_rows(self.ranking, self.plan.metric, MOST_LINES), {1, -1})
+        table = report.align(words.table_rows(self.ranking, self.plan.metric, MOST_LINES), {1, -1})
         checked = [repr(self.check_up), ""] if self.check_up.findings else []
         certified = [self.certified.sentence] if self.certified is not None else []
         return "\n".join([*checked, *self.answer, *certified, "", self.head, table, "", *self.notes]).rstrip()
@@ -663,7 +668,7 @@ class Comparison:
             model.save(path)
         except (AttributeError, NotStorableError, TypeError) as error:
             why = str(error) if isinstance(error, NotStorableError) else "it is no model of this package"
-            self.notes.append(f"{answer.name_of(self.ranking.chosen)} is not stored: {literal(why)}")
+            self.notes.append(f"{words.name_of(self.ranking.chosen)} is not stored: {literal(why)}")
 
 
 def _is_model(line: Line) -> bool:

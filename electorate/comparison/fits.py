@@ -22,9 +22,12 @@ from threadpoolctl import threadpool_limits
 from electorate.comparison import folds
 from electorate.comparison.algorithms import Algorithm, Facts, Setting
 from electorate.comparison.metrics import Metric
-from electorate.comparison.rows import Floats, Rows, as_table, read_categories, read_matrix, widest_of
+from electorate.comparison.rows import Floats, Rows
 from electorate.data.cleaning import Cleaning, cleaned
+from electorate.data.coded_matrix import as_table, read_categories, read_matrix, widest_of
 from electorate.data.row_subset import take_rows
+from electorate.estimators.base import BoostedModel
+from electorate.estimators.peers import PeerModel
 from electorate.model.calibration import log_probabilities
 from electorate.model.decisions import for_all_classes
 
@@ -154,7 +157,7 @@ class FitRunner:
         is_constant = present is not None and len(present) == 1
         model = algorithm.build(setting, facts)
         if not is_constant:
-            train(algorithm, setting, X, target, training.weight, model)
+            train(model, setting, X, target, training.weight)
         fitted = time.perf_counter()
         stages = plan.stages(fit.candidate)
         scores = staged_scores(model, tested, len(test), present, plan.n_classes, stages)
@@ -169,9 +172,9 @@ class FitRunner:
         return {**setting, DEPTH: min(setting[DEPTH], max(LEAST_DEPTH, setting[DEPTH] - depth_less))}
 
 
-def train(algorithm: Algorithm, setting: Setting, X: Any, y: Any, weight: Floats | None, model: Any) -> Any:
-    """Fit the estimator of an algorithm. ValueError for weights of rows if it takes none."""
-    if algorithm.peer and "class_weight" in setting:  # not all libraries have the parameter
+def train(model: Any, setting: Setting, X: Any, y: Any, weight: Floats | None) -> Any:
+    """Fit the estimator that was built for a setting. ValueError for weights of rows if it takes none."""
+    if "class_weight" in setting and "class_weight" not in model.get_params(deep=False):
         weight = np.asarray(compute_sample_weight("balanced", y) * (1.0 if weight is None else weight))
     if weight is None:
         return model.fit(X, y)
@@ -190,7 +193,7 @@ def staged_scores(
         return _finite(np.array([np.asarray(one, dtype=np.float64).ravel()[:, None] for one in outputs]), "prediction")
     if len(present) == 1:
         decisions: list[Any] = [np.zeros((n_rows, 1))] * len(stages)
-    elif hasattr(model, "steps_") or not hasattr(model, "predict_proba"):
+    elif isinstance(model, BoostedModel | PeerModel) or not hasattr(model, "predict_proba"):
         passes = model.staged_decision_function(X) if stages != [0] else [model.decision_function(X)]
         decisions = _at(passes, stages)
     else:
@@ -251,7 +254,7 @@ class Coded(BaseEstimator):
             self.classes_, y = np.unique(y, return_inverse=True)
         matrix = read_matrix(X, table, self.categories_)
         model = self.algorithm.build(self.setting, facts)
-        self.model_ = train(self.algorithm, self.setting, matrix, y, sample_weight, model)
+        self.model_ = train(model, self.setting, matrix, y, sample_weight)
         return self
 
     def __sklearn_tags__(self) -> Any:

@@ -1,7 +1,7 @@
-"""What our algorithms are compared with: a constant, a regularised linear model, and other boosting libraries.
+"""Other boosting libraries that our algorithms are compared with; scikit-learn's models are in estimators/peers.
 
-All take a matrix of numbers with NaN for missing values, and category columns as codes. The other libraries get these
-columns as categories and stop early by their own rule where a setting says so.
+They take a matrix of numbers with NaN for missing values, and category columns as codes, which they get as categories.
+They stop early by their own rule where a setting says so.
 """
 
 import importlib
@@ -15,7 +15,6 @@ from sklearn.base import BaseEstimator
 from electorate.comparison.folds import deal, strata
 
 LIBRARIES = {  # short name: module to import, name to install
-    "hgb": ("sklearn.ensemble", "scikit-learn"),
     "lightgbm": ("lightgbm", "lightgbm"),
     "xgboost": ("xgboost", "xgboost"),
     "catboost": ("catboost", "catboost"),
@@ -24,15 +23,10 @@ LIBRARIES = {  # short name: module to import, name to install
 PATIENCE = 20  # rounds without improvement
 VALIDATION_PARTS = 10  # one of them is for early stopping
 MOST_DENSE = 200_000_000  # cells of a sparse matrix up to which it is made dense for a library that needs that
-MOST_HISTOGRAM_CATEGORIES = 255  # of a column, in HistGradientBoosting
 
 
 def check_installed(name: str) -> None:
-    """Raise ValueError for a peer that is unknown or not installed."""
-    if name == "linear":
-        return
-    if name not in LIBRARIES:
-        raise ValueError(f"no peer is called {name!r}; choose from {sorted([*LIBRARIES, 'linear'])}")
+    """Raise ValueError for a library that is not installed."""
     module, package = LIBRARIES[name]
     try:
         importlib.import_module(module)
@@ -54,70 +48,6 @@ class Peer(BaseEstimator):
     def _columns(self, X: Any) -> Any:
         return X
 
-    @property
-    def code(self) -> str:
-        """Python code for a fit to numbers without missing values or categories."""
-        model = self.model_
-        module = ".".join(type(model).__module__.split(".")[: 2 if "sklearn" in type(model).__module__ else 1])
-        return f"from {module} import {type(model).__name__}; {' '.join(repr(model).split())}.fit(X, y)"
-
-
-class Constant(Peer):
-    """Always the majority class, or for regression the median or the mean."""
-
-    def __init__(self, is_classifier: bool = True, strategy: str = "median") -> None:
-        self.is_classifier, self.strategy = is_classifier, strategy
-
-    def fit(self, X: Any, y: NDArray[Any], sample_weight: Any = None) -> Self:
-        from sklearn.dummy import DummyClassifier, DummyRegressor
-
-        model = DummyClassifier(strategy="prior") if self.is_classifier else DummyRegressor(strategy=self.strategy)
-        self.model_: Any = model.fit(self._columns(X), y, sample_weight)
-        return self
-
-    def _columns(self, X: Any) -> Any:
-        return np.zeros((X.shape[0], 1))
-
-
-class Linear(Peer):
-    """Logistic or ridge regression of scaled numbers and one-hot categories.
-
-    Missing values become means. strength: the inverse of the penalty.
-    """
-
-    def __init__(self, is_classifier: bool = True, strength: float = 1.0, categorical: tuple[int, ...] = ()) -> None:
-        self.is_classifier, self.strength, self.categorical = is_classifier, strength, categorical
-
-    def fit(self, X: Any, y: NDArray[Any], sample_weight: Any = None) -> Self:
-        from sklearn.linear_model import LogisticRegression, Ridge
-
-        self.columns_: Any = self._preparation(X).fit(X)
-        last = LogisticRegression(C=self.strength, max_iter=300) if self.is_classifier else Ridge(1 / self.strength)
-        self.model_: Any = last.fit(self._columns(X), y, sample_weight=sample_weight)
-        return self
-
-    def _preparation(self, X: Any) -> Any:
-        from sklearn.compose import ColumnTransformer
-        from sklearn.impute import SimpleImputer
-        from sklearn.pipeline import make_pipeline
-        from sklearn.preprocessing import MaxAbsScaler, OneHotEncoder, StandardScaler
-
-        if sparse.issparse(X):
-            return MaxAbsScaler()
-        numbers = [column for column in range(X.shape[1]) if column not in self.categorical]
-        scaled = make_pipeline(SimpleImputer(keep_empty_features=True), StandardScaler())
-        coded = OneHotEncoder(handle_unknown="infrequent_if_exist", min_frequency=10, sparse_output=True)
-        return ColumnTransformer([("numbers", scaled, numbers), ("categories", coded, list(self.categorical))])
-
-    def _columns(self, X: Any) -> Any:
-        return self.columns_.transform(X)
-
-    @property
-    def code(self) -> str:
-        names = f"from sklearn.linear_model import {type(self.model_).__name__}"
-        more = "from sklearn.pipeline import make_pipeline; from sklearn.preprocessing import StandardScaler"
-        return f"{names}; {more}; make_pipeline(StandardScaler(), {self.model_!r}).fit(X, y)"
-
 
 class Gradient(Peer):
     """A gradient boosting library by its short name.
@@ -127,7 +57,7 @@ class Gradient(Peer):
 
     def __init__(
         self,
-        library: str = "hgb",
+        library: str = "lightgbm",
         is_classifier: bool = True,
         rounds: int = 100,
         learning_rate: float = 0.1,
@@ -148,7 +78,7 @@ class Gradient(Peer):
         weighted = {} if sample_weight is None else {"sample_weight": sample_weight}
         columns = self._columns(X)
         self.model_: Any = self._make(X.shape[1])
-        if not self.early_stopping or self.library in ("hgb", "ebm"):  # these two split by themselves
+        if not self.early_stopping or self.library == "ebm":  # which splits by itself
             self.model_.fit(columns, y, **weighted, **self._categories())
             return self
         part = deal(strata(y), VALIDATION_PARTS, np.random.default_rng([self.seed, 4]))
@@ -168,11 +98,6 @@ class Gradient(Peer):
         rate, early = {"learning_rate": self.learning_rate}, self.early_stopping
         kinds = ["nominal" if column in self.categorical else "continuous" for column in range(n_columns)]
         makers: dict[str, tuple[str, dict[str, Any]]] = {
-            "hgb": (
-                "HistGradientBoosting",
-                {"max_iter": self.rounds, "early_stopping": early, "n_iter_no_change": PATIENCE}
-                | {"categorical_features": self._histogram_categories(), "random_state": self.seed},
-            ),
             "lightgbm": (
                 "LGBM",
                 {"n_estimators": self.rounds, "n_jobs": 1, "verbose": -1, "random_state": self.seed}
@@ -195,9 +120,6 @@ class Gradient(Peer):
         prefix, options = makers[self.library]
         return getattr(module, prefix + ending)(**options, **({} if self.library == "ebm" else rate))
 
-    def _histogram_categories(self) -> list[int] | None:
-        return list(self.categorical) if self.categorical and self.widest <= MOST_HISTOGRAM_CATEGORIES else None
-
     def _categories(self) -> dict[str, Any]:
         is_needed = self.library == "lightgbm" and self.categorical
         return {"categorical_feature": list(self.categorical)} if is_needed else {}
@@ -207,7 +129,7 @@ class Gradient(Peer):
 
     def _columns(self, X: Any) -> Any:
         if sparse.issparse(X):
-            if self.library in ("hgb", "ebm"):
+            if self.library == "ebm":
                 if X.shape[0] * X.shape[1] > MOST_DENSE:
                     raise ValueError(f"{self.library} needs a dense matrix, which would have {X.shape} cells")
                 return X.toarray()

@@ -4,6 +4,7 @@ Everything is a function of the out-of-fold predictions. The value of a line is 
 "tune this algorithm": its setting is chosen on drawn rows and measured on the others.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -87,8 +88,8 @@ class Ranker:
         self.table = self.columns.table
         self.chooser = Chooser(self.table, self.columns.algorithms, self.plan.metric)
 
-    def rank(self, prefer: str, allowed: set[int]) -> Ranking:
-        """allowed: the candidates that may be handed over, alone or in a stack."""
+    def rank(self, prefer: str, allowed: set[int], is_affordable: Callable[[Recipe], bool] | None = None) -> Ranking:
+        """allowed: the candidates that may be handed over, alone or in a stack that is affordable."""
         plan, baseline = self.plan, self.table.baseline
         numbers = list(dict.fromkeys(int(a) for a in self.columns.algorithms))
         every = np.arange(self.table.n_candidates) != (-1 if baseline is None else baseline)
@@ -104,7 +105,14 @@ class Ranker:
         if stacks and len(estimates[-1].choice.members) > 1:
             lines.append(self._line(None, estimates[-1]))
         chosen = estimates[len(numbers)]
+        if is_affordable is not None and not is_affordable(self.recipe(chosen.choice)):
+            chosen = self._affordable(lines, usable) or chosen
         return self._judged(lines, chosen, prefer, usable)
+
+    def _affordable(self, lines: list[Line], usable: NDArray[np.bool_]) -> Estimate | None:
+        """The best single algorithm whose candidate may be handed over."""
+        single = [line for line in lines if line.algorithm is not None and usable[line.estimate.choice.members[0]]]
+        return min(single, key=lambda line: line.estimate.choice.loss).estimate if single else None
 
     def _line(self, algorithm: Algorithm | None, estimate: Estimate) -> Line:
         choice = estimate.choice

@@ -95,6 +95,13 @@ class Refits:
             return model
         return set_supported(model, {"categorical_features": self.categorical_features, "n_jobs": None})
 
+    def unfitted(self, recipe: Recipe) -> Any:
+        """The estimator of a recipe; a stack without weights, since a fit finds them."""
+        if not recipe.is_stack:
+            return self.build(recipe.parts[0])
+        kind = StackedClassifier if self.is_classifier else StackedRegressor
+        return kind([(part.algorithm.name, self.build(part)) for part in recipe.parts])
+
     def fit_without(self, recipe: Recipe) -> Any:
         """The model without the test rows, with what they show of it as `held_out_`."""
         model = self._calibrated(self._fit_open(recipe), recipe)
@@ -134,7 +141,7 @@ class Refits:
             model = self.build(part)
             if isinstance(model, Coded):
                 return model.fit(X, y, weight)
-            return train(part.algorithm, part.setting, X, y, weight, model)
+            return train(model, part.setting, X, y, weight)
 
     def _calibrated(self, model: Any, recipe: Recipe) -> Any:
         """The model with the temperatures that were chosen on out-of-fold predictions."""

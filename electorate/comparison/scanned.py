@@ -13,8 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from electorate import kernels
-from electorate.comparison.ranking import Line
-from electorate.comparison.refits import Refits, losses_of
+from electorate.comparison.refits import Recipe, Refits, losses_of
 from electorate.comparison.rows import Parts
 from electorate.data import inputs
 from electorate.data.row_subset import take_rows
@@ -187,7 +186,7 @@ class ScannedRefits(Refits):
         return self.sample.n_locked
 
     @property
-    def n_refitted(self) -> int:
+    def n_rows(self) -> int:
         return self.sample.n_open
 
     @property
@@ -198,31 +197,26 @@ class ScannedRefits(Refits):
     def describe(self) -> dict[str, int]:
         return self.sample.describe()
 
-    def fit_both(self, line: Line) -> tuple[Any, Any]:
-        """One model: more rows would hardly change it, and this one has a bound."""
-        model = self.fit_without(line)
-        return model, model
-
-    def fit_without(self, line: Line) -> Any:
-        model = super().fit_without(line)
-        model.held_out_["training_rows"] = self.fitted[line.algorithm.name][0]
+    def fit_without(self, recipe: Recipe) -> Any:
+        model = super().fit_without(recipe)
+        model.held_out_["training_rows"] = self.fitted[recipe.name][0]
         return model
 
-    def _fit_open(self, line: Line) -> Any:
+    def _fit_open(self, recipe: Recipe) -> Any:
         """Fit to all rows that are not held out, or to the sample if the algorithm needs its rows in memory."""
-        name = line.algorithm.name
-        if line.algorithm.peer:
+        name, part = recipe.name, recipe.parts[0]
+        if part.algorithm.peer:
             self.fitted[name] = len(self.parts[0]), "another library"
-            return super()._fit_open(line)
+            return super()._fit_open(recipe)
         X, y, weight = self.sample.open_scan
-        model = self.build(line)
+        model = self.build(part)
         if X.progress is not None and isinstance(model, CallbackSupport):
             model.set_callbacks(ProgressBar())
         try:
             model.fit(X, y, **({} if weight is None else {"sample_weight": weight}))
         except NotInMemoryError as error:
             self.fitted[name] = len(self.parts[0]), error.why
-            return super()._fit_open(line)
+            return super()._fit_open(recipe)
         if isinstance(model, CallbackSupport):
             model.set_callbacks()
         self.fitted[name] = self.sample.n_open, ""

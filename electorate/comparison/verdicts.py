@@ -104,7 +104,8 @@ def against_best(losses: Floats, table: OutOfFold, seed: int = 0) -> Differences
     gap = means - means[best]
     is_apart = gap > 1e-9 * np.abs(units) @ share  # more than rounding
     drawn = _noise(plain, _degrees(share), seed)
-    while True:
+    limit = 0.0
+    while np.sum(~worse) > 1:
         left = np.flatnonzero(~worse)
         limit = _largest_difference(drawn[:, left], np.sqrt(variances[np.ix_(left, left)]))
         new = ~worse & is_apart & (gap > limit * error)
@@ -130,8 +131,8 @@ def training_factors(units: Floats, share: Floats, fold: Ints) -> Floats:
     within = _variances((centred * share**2) @ centred.T, none)
     differ = within > 1e-12 * np.max(within)
     ratio = np.where(differ, between / np.where(differ, within, 1.0), 0.0)
-    typical = float(np.mean(ratio[differ])) if differ.any() else 0.0  # few folds show little about one pair
-    return np.maximum(TRAINING, TRAINING * np.maximum(ratio, typical))
+    typical = float(np.mean(ratio[differ])) if differ.any() else 0.0  # five folds show little about one pair
+    return np.asarray(TRAINING * np.maximum(1.0, np.maximum(typical, (ratio + typical) / 2)))
 
 
 def _noise(plain: Floats, degrees: float, seed: int) -> Floats:
@@ -144,8 +145,6 @@ def _noise(plain: Floats, degrees: float, seed: int) -> Floats:
 
 def _largest_difference(drawn: Floats, errors: Floats) -> float:
     """The quantile of the largest difference to the first of a draw, in units of its standard error."""
-    if drawn.shape[1] < 2:
-        return np.inf
     first = np.argmin(drawn, axis=1)
     gaps = drawn - np.take_along_axis(drawn, first[:, None], axis=1)
     with np.errstate(invalid="ignore", divide="ignore"):

@@ -26,6 +26,7 @@ FILES = {
     "rounds": "note_shard advance_all split_all",
     "node_search": "search_nodes",
     "votes": "walk walk_ordered cross_out vote tree_outputs",
+    "leaf_sums": "add_leaves",
     "median": "vote_quantiles place_quantiles insert_votes sorted_quantiles",
     "products": "correlate_signs count_differences correlate_reals inner_products squared_distances",
     "quad": "quad_weight quad_drop quad_best lasso_gap quad_gap quad_rounds quad_replay",

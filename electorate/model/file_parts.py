@@ -75,7 +75,7 @@ def _read_bins(contents: Contents, n_columns: int) -> Bins:
     rises[offsets[1:][(offsets[1:] > 0)] - 1] = True  # the last edge of a column: the next one is another column's
     expect(np.all(rises), "edges do not rise")
     expect(int(n_bins.max(initial=0)) < 2**16, "too many bins")
-    categories = _read_categories(meta_value(contents, "categories", list), n_columns)
+    categories = read_categories(meta_value(contents, "categories", list), n_columns, MOST_CATEGORIES + 1)
     nothing = np.empty(0)  # shared: a file may have very many columns without edges
     parts = [np.array(edges[a:b]) if b > a else nothing for a, b in pairwise(offsets.tolist())]
     for column, levels in categories.items():
@@ -84,7 +84,8 @@ def _read_bins(contents: Contents, n_columns: int) -> Bins:
     return Bins(parts, categories, np.array(has_missing), np.array(n_bins), edges_hash.tobytes())
 
 
-def _read_categories(stored: list[Any], n_columns: int) -> dict[int, Categories]:
+def read_categories(stored: list[Any], n_columns: int, most: int | None) -> dict[int, Categories]:
+    """Return the categories of each category column. most: codes of a column; None for any number."""
     found: dict[int, Categories] = {}
     for entry in stored:
         for key, kind in CATEGORY_TYPES.items():
@@ -99,7 +100,7 @@ def _read_categories(stored: list[Any], n_columns: int) -> dict[int, Categories]
         expect(distinct, f"levels of column {column} are not distinct")
         n_levels = len(entry["levels"])
         found[column] = Categories(levels[:n_levels], tuple(levels[n_levels:].tolist()))
-        expect(found[column].n_codes <= MOST_CATEGORIES + 1, f"too many levels in column {column}")
+        expect(most is None or found[column].n_codes <= most, f"too many levels in column {column}")
     return found
 
 

@@ -66,6 +66,9 @@ def as_bytes(model: Any) -> bytes:
 
 def _stored(model: Any) -> tuple[str, dict[str, Any], Arrays]:
     """The kind, the JSON and the arrays of the file of a model."""
+    if hasattr(model, "_stored"):
+        kind, meta, own = model._stored()
+        return kind, meta, own
     arrays, facts = _content(model)
     if getattr(model, "_functions", None) is not None:
         raise TypeError(
@@ -109,7 +112,7 @@ def digest(model: Any) -> str:
     for name, array in {**arrays, "n_bins": bins.n_bins, "has_missing": bins.has_missing}.items():
         digest.update(f"{name} {array.dtype.str} {array.shape};".encode())
         digest.update(np.ascontiguousarray(array).tobytes())
-    digest.update(json.dumps([facts, _stored_categories(bins.categories)], sort_keys=True).encode())
+    digest.update(json.dumps([facts, stored_categories(bins.categories)], sort_keys=True).encode())
     if model.cleaning_ is not None:
         digest.update(json.dumps(model.cleaning_.stored(), sort_keys=True).encode())
     return digest.hexdigest()
@@ -153,7 +156,7 @@ def _no_format(model: Any, families: str) -> NotStorableError:
 def _meta(model: Any) -> dict[str, Any]:
     return {
         "parameters": stored_parameters(model),
-        "categories": _stored_categories(model.bins_.categories),
+        "categories": stored_categories(model.bins_.categories),
         "stop_reason": model.stop_reason_,
         "best_round": getattr(model, "best_round_", None),
         "validation_seed": getattr(model, "_validation_seed", None),
@@ -187,7 +190,13 @@ def _labels(classes: AnyArray, kinds: dict[str, str]) -> dict[str, Any]:
     return {"dtype": kind, "labels": classes.tolist()}
 
 
-def _stored_categories(categories: dict[int, Categories]) -> list[dict[str, Any]]:
+def digest_labels(classes: AnyArray) -> dict[str, Any]:
+    """The classes as digests cover them, whatever the width of their type."""
+    return _labels(classes, DIGEST_KINDS)
+
+
+def stored_categories(categories: dict[int, Categories]) -> list[dict[str, Any]]:
+    """The categories as a file holds them."""
     return [
         {"column": column, "text": c.is_text, "levels": c.levels.tolist(), "rest": list(c.rest)}
         for column, c in sorted(categories.items())
@@ -254,9 +263,9 @@ def rebuild(contents: Contents, families: dict[str, type]) -> Any:
     """Return the model of a file of a registered kind; ValueError for what `save` cannot have written."""
     algorithm = WRITTEN[contents.kind]
     kind = getattr(import_module(algorithm.module), algorithm.name)
-    if algorithm.vote == "stack":
+    if hasattr(kind, "_rebuilt"):
         return kind._rebuilt(contents, families)
-    model = _described(contents, kind, families)
+    model = described(contents, kind, families)
     parts.read_columns(contents, model)
     read_cleaning_of(contents, model)
     {"median": _read_median, "number": _read_number}.get(algorithm.vote, _read_sum)(contents, model)
@@ -285,8 +294,8 @@ def read_cleaning_of(contents: Contents, model: Any) -> None:
         model.cleaning_ = read_cleaning(contents.meta["cleaning"], model.n_features_in_, names)
 
 
-def _described(contents: Contents, kind: type[Any], families: dict[str, type]) -> Any:
-    """An unfitted estimator of this class with the parameters of a file."""
+def described(contents: Contents, kind: type[Any], families: dict[str, type]) -> Any:
+    """Return an unfitted estimator of this class with the parameters of a file."""
     given = meta_value(contents, "parameters", dict)
     known = set(kind().get_params(deep=False))
     expect(set(given) <= known, f"unknown parameters {sorted(set(given) - known)[:3]}")

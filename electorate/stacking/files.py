@@ -12,7 +12,7 @@ from electorate import modelfile
 from electorate.data import seen_rows
 from electorate.model import file_parts, files
 from electorate.modelfile import Contents, expect, meta_value, require
-from electorate.registry import ALGORITHMS
+from electorate.registry import STACKED
 
 MODEL = "model."  # before the number of a model, in the names of arrays
 MOST_MODELS = 1_000
@@ -22,7 +22,7 @@ def save(stack: Any, path: Any) -> None:
     """Write a fitted stack. TypeError if one of its models has no file format."""
     arrays: dict[str, NDArray[Any]] = {"weights": stack.weights_, **stack._more_arrays(), **seen_rows.arrays_of(stack)}
     for number, (name, model) in enumerate(zip(stack.names_, stack.estimators_, strict=True)):
-        if type(model).__name__ not in ALGORITHMS or not hasattr(model, "save"):
+        if type(model).__name__ not in STACKED or not hasattr(model, "save"):
             raise files.NotStorableError(
                 f"The model {name!r} is a {type(model).__name__}, which has no file format of this package: store the "
                 "stack with skops"
@@ -78,5 +78,5 @@ def _read_model(contents: Contents, number: int, families: dict[str, type]) -> A
     name = f"{MODEL}{number}"
     stored = require(contents, name, "|u1", (None,))
     inner = modelfile.read_bytes(stored.tobytes(), f"{contents.source}, model {number + 1}")
-    expect(inner.kind in ALGORITHMS, f"{name} holds no model that can be part of a stack")
+    expect(inner.kind in STACKED, f"{name} holds no model that can be part of a stack")
     return files.rebuild(inner, families)
