@@ -1,4 +1,4 @@
-"""`electorate compare`: prints a ranked table, and writes results and models to a folder.
+"""`electorate compare`: says which model to use, and writes the results, a report and the model to a folder.
 
 With several tables, each is compared in a folder of its own; then tests over all of them follow.
 """
@@ -20,27 +20,19 @@ EXAMPLES = """examples:
   electorate compare                                    a built-in data set, for a first look
   electorate compare adult.csv.gz --target income
   electorate compare adult.csv.gz --target income --time-limit 60 --peers hgb,lightgbm
-  electorate compare loans.csv --target default --metric auc --time-column date
+  electorate compare loans.csv --target default --metric auc --time-column date --prefer readable
   electorate compare adult.csv.gz:income titanic.csv:survived wine.csv --target class
 With several tables, tests over all of them follow; FILE:COLUMN names the target of one.
 After Ctrl-C or a crash the same command resumes."""
-PASSED = (
-    "algorithms",
-    "peers",
-    "metric",
-    "folds",
-    "locked",
-    "certify",
-    "stack",
-    "sample_rows",
-    "quick",
-    "task",
-    "check_up",
-    "n_jobs",
-    "seed",
-)  # that `compare` takes
+PASSED = (  # that `compare` takes
+    *("algorithms", "peers", "metric", "prefer", "folds", "test_fraction", "certify", "stack", "sample_rows", "quick"),
+    *("task", "positive", "check_up", "n_jobs", "seed", "replay"),
+)
+FORMATS = ("text", "markdown", "json")
 METRICS = ("error", "balanced_error", "auc", "log_loss", "f1", "mae", "rmse")
 REPORT = "report.html"
+STARTING = 0.5  # seconds before this module was imported
+LEAST_SECONDS = 1.0  # of a time limit, where reading the table took all of it
 ERRORS, PAIRS = "errors.csv", "pairs.csv"  # of several tables
 
 
@@ -53,11 +45,10 @@ def add_options(one: argparse.ArgumentParser) -> None:
     limit = "a limit for the whole run, refits included, e.g. 60 or 5m"
     add("--time-limit", "--time", dest="time_limit", type=_seconds, metavar="SECONDS", help=limit)
     add("--quick", action="store_true", help="one setting per algorithm, three folds, no slow algorithms")
-    add(
-        "--metric",
-        choices=METRICS,
-        help="the metric that settings are chosen by and algorithms are ranked by (error; mae for regression)",
-    )
+    add("--metric", choices=METRICS, help="what models are ranked by (error; mae for regression)")
+    prefer = "hand over the most accurate model (default), or the fastest or most readable of those nearly as good"
+    add("--prefer", choices=("accuracy", "speed", "readable"), default="accuracy", help=prefer)
+    add("--positive", metavar="LABEL", help="the class that F1 and the report are about (the rarer of two)")
     add(
         "--group",
         metavar="COLUMN",
@@ -68,39 +59,29 @@ def add_options(one: argparse.ArgumentParser) -> None:
         metavar="COLUMN",
         help="train on earlier rows and test on later ones; the column is not used as a feature",
     )
-    peers = "other models to compare with: linear,hgb,lightgbm,xgboost,catboost,ebm (linear,hgb)"
+    peers = "other models to compare with (linear,forest,extra_trees,hgb); also lightgbm, xgboost, catboost, ebm"
     add("--peers", "--with", dest="peers", type=split_names, metavar="NAMES", help=peers)
-    add(
-        "--algorithm",
-        action="append",
-        dest="algorithms",
-        metavar="NAME",
-        help="compare only this algorithm; can be repeated",
-    )
+    only = "compare only this algorithm; can be repeated; all: every algorithm of this package"
+    add("--algorithm", "--algorithms", action="append", dest="algorithms", metavar="NAME", help=only)
     add("--folds", type=int, help="number of folds of the cross-validation")
-    add(
-        "--test-fraction",
-        "--locked",
-        dest="locked",
-        type=float,
-        metavar="SHARE",
-        default=0.2,
-        help="share of the rows held out as test rows (0.2)",
-    )
+    share = "share of the rows held out as test rows (0.2, at most 10,000 rows, from 2,000 rows on)"
+    add("--test-fraction", type=float, metavar="SHARE", help=share)
     certify = "also cross-fit the winner on all rows, with a bound that covers the choice among all settings"
     add("--certify", choices=("crossfit",), help=certify)
     add(
         "--no-stack",
         dest="stack",
         action="store_false",
-        default=None,
-        help="do not rank a stack, the three best algorithms of this package as one model",
+        help="hand over a single model, no stack of several",
     )
     sample = "for a table that is read batch by batch: the number of sampled rows (200,000, or what fits into memory)"
     add("--sample-rows", type=int, metavar="N", help=sample)
     add_scan_option(one)
     add("--seed", type=int, default=0, help="the same seed gives the same table (0)")
-    add("--n-jobs", "--jobs", type=int, dest="n_jobs", metavar="N", help="number of processes (all CPUs)")
+    add("--n-jobs", "--jobs", type=int, dest="n_jobs", metavar="N", help="number of processes (all CPUs, as with -1)")
+    replay = "the folder of a comparison that a time limit cut short: use the same fits, for the same result"
+    add("--replay", metavar="FOLDER", help=replay)
+    add("--output", choices=FORMATS, default="text", help="how the answer is printed (text)")
 
 
 def _seconds(text: str) -> float:
@@ -115,16 +96,30 @@ def _seconds(text: str) -> float:
 def run(options: argparse.Namespace) -> int:
     if len(options.tables) > 1:
         return _run_all(options)
+    started = time.monotonic()
     one = _with_target(options, options.tables[0] if options.tables else None)
     folder = options.folder or ("breast-cancer" if one.table is None else _name(one.table)) + ".compare"
     _check_folder(folder)
-    found = _compare(one, _example() if one.table is None else _read(one), folder, options.time_limit)
-    print(found)
-    if not found.ranking.lines:
-        return 1
-    _write_report(found, folder, _name(one.table or "breast-cancer"))
-    print("\n".join(_next_steps(one, found, folder)), file=sys.stderr)
+    if not options.quiet:
+        print(f"reading {literal(one.table)}" if one.table else "no table given: breast cancer, a data set of scikit-learn",
+              file=sys.stderr, flush=True)  # fmt: skip
+    data = _example() if one.table is None else _read(one)
+    spent = STARTING + time.monotonic() - started
+    comparison = _compare(one, data, folder, None if options.time_limit is None else options.time_limit - spent)
+    print(_printed(comparison, options.output, _next_steps(one, comparison, folder)))
+    _write_report(comparison, folder, _name(one.table or "breast-cancer"))
     return 0
+
+
+def _printed(comparison: Any, output: str, steps: list[str]) -> str:
+    """The answer and the table as text, Markdown or JSON."""
+    if output == "json":
+        return str(comparison.to_json())
+    if output == "markdown":
+        return str(comparison.to_markdown())
+    text = str(comparison)
+    head, sign, rest = text.partition("\n\n" + comparison.head)
+    return head + "\n" + "\n".join(steps) + sign + rest
 
 
 def _read(options: argparse.Namespace) -> Any:
@@ -185,7 +180,6 @@ def _example() -> Any:
     from electorate.tables.text import RowLocator
 
     data = load_breast_cancer()
-    print("no table given: comparing on breast cancer, a data set of scikit-learn", file=sys.stderr)
     return TrainingTable(data.data, data.target_names[data.target], None, RowLocator(Source("breast cancer")))
 
 
@@ -201,7 +195,7 @@ def _compare(options: argparse.Namespace, data: Any, folder: str, seconds: float
     passed |= {
         "keep": list(dict(options.type)),
         "sample_weight": data.weight,
-        "time_limit": seconds,
+        "time_limit": None if seconds is None else max(seconds, LEAST_SECONDS),
         "folder": folder,
         "progress": not options.quiet,
     }
@@ -219,37 +213,26 @@ def _take_out(X: Any, column: str, option: str) -> tuple[Any, Any]:
     return X.drop_columns([column]), X.column(column).to_numpy()
 
 
-def _next_steps(options: argparse.Namespace, found: Any, folder: str) -> list[str]:
-    from electorate.comparison.compare import BOUNDED, FINAL, OUR_BOUNDED, OUR_FINAL, RESULTS
+def _next_steps(options: argparse.Namespace, comparison: Any, folder: str) -> list[str]:
+    """What to type next."""
+    from electorate.comparison.compare import BOUNDED, FINAL
 
-    path, lines = literal(folder), [f"\n{literal(folder)}/{REPORT}: the report; {RESULTS}: the table"]
-    if found.winner is None:
-        return [*lines, "no model is stored, since nothing beats the baseline", *_resume([found])]
-    won, name = found.winner == found.best_of_ours, literal(found.winner)
-    if not won:
-        lines.append(f"the winner, {name}, is no model of this package and not stored: train it as above")
-    if found.best_of_ours is not None:
-        name = literal(found.best_of_ours) + ("" if won else ", the best of this package")
-        bounded, final = (BOUNDED, FINAL) if won else (OUR_BOUNDED, OUR_FINAL)
-        about = "the bound is about this model" if found.bounds else "tested on them"
-        lines.append(f"{path}/{bounded}: {name}, trained without the test rows; {about}")
-        without, refitted = found.models[found.best_of_ours]
-        if refitted is without:
-            final = bounded
-        else:
-            lines.append(f"{path}/{final}: {name}, refitted on all rows; it has no bound")
-        if options.table is not None:
-            lines.append(f"to predict: electorate predict {path}/{final} NEW_TABLE --out predictions.csv")
-    if found.certified is not None:
-        python = f"electorate.compare(X, y, certify={found.certify!r}, ...).certified.model"
-        lines.append(f"the cross-fitted model is not stored; in Python, with the same options: {python}")
-    spent = ", ".join(f"{what} {seconds:.0f} s" for what, seconds in found.seconds.items())
-    return [*lines, f"time: {spent}", *_resume([found])]
+    path, lines = literal(folder), []
+    if options.table is not None and os.path.exists(os.path.join(folder, FINAL)):
+        lines.append(f"   next: electorate predict {path}/{FINAL} new.csv      report: {path}/{REPORT}")
+    else:
+        lines.append(f"   report: {path}/{REPORT}")
+    if comparison.tests:
+        lines.append(f"   the limit is that of {path}/{BOUNDED}; {FINAL} is trained on all rows")
+    if comparison.certified is not None:
+        python = f"electorate.compare(X, y, certify={comparison.certify!r}, ...).certified.model"
+        lines.append(f"   the cross-fitted model is not stored; in Python, with the same options: {python}")
+    return [*lines, *_resume([comparison])]
 
 
 def _resume(found: list[Any]) -> list[str]:
-    is_partial = any(one.not_run for one in found)
-    return ["the same command without --time-limit resumes with what was not run"] if is_partial else []
+    is_partial = any(one.is_partial for one in found)
+    return ["   the same command without --time-limit continues with what was not run"] if is_partial else []
 
 
 # ---------------------------------------------------------------- several tables
@@ -278,8 +261,7 @@ def _run_all(options: argparse.Namespace) -> int:
         if deadline is not None:  # an equal share of the time left; more than 0, so that a folder is made
             seconds = max(0.001, (deadline - time.monotonic()) / (len(tables) - i))
         found[name] = _compare(table, data, os.path.join(folder, name + ".compare"), seconds)
-        if found[name].ranking.lines:
-            _write_report(found[name], os.path.join(folder, name + ".compare"), name)
+        _write_report(found[name], os.path.join(folder, name + ".compare"), name)
         print(f"{literal(name)}\n\n{found[name]}\n", flush=True)
     return _conclude(found, folder)
 
@@ -305,14 +287,7 @@ def _check_tasks(names: list[str], tables: list[argparse.Namespace]) -> list[int
 def _conclude(found: dict[str, Any], folder: str) -> int:
     from electorate.comparison.over_tables import compare_over
 
-    ranked = {name: one for name, one in found.items() if one.ranking.lines}
-    missing = [literal(name) for name in found if name not in ranked]
-    if missing:
-        print(f"no result (ran out of time): {', '.join(missing)}", file=sys.stderr)
-    if len(ranked) < 2:
-        print("no tests over data sets: fewer than two have a result", file=sys.stderr)
-        return 1
-    over = compare_over(ranked)
+    over = compare_over(found)
     print(over)
     write_text(os.path.join(folder, ERRORS), over.errors_csv)
     write_text(os.path.join(folder, PAIRS), over.pairs_csv)

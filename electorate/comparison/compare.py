@@ -4,6 +4,7 @@ One cross-validation tests all candidates; everything else is a function of its 
 held out of large tables: they test one model, once. What is handed over is trained on all rows.
 """
 
+import json
 import math
 import os
 import sys
@@ -24,7 +25,7 @@ from electorate.checkup.columns import read_columns
 from electorate.comparison import answer as words
 from electorate.comparison import report
 from electorate.comparison import folds as splits
-from electorate.comparison.algorithms import Algorithm, Size, applicable, balanced, every_algorithm, task_of
+from electorate.comparison.algorithms import PEERS, Size, applicable, balanced, task_of
 from electorate.comparison.certified_winner import CertifiedWinner, check_certify, cross_fit
 from electorate.comparison.checked_rows import check_open_rows
 from electorate.comparison.fits import Failed, FitRunner, Plan
@@ -36,7 +37,7 @@ from electorate.comparison.refits import Recipe, Refits
 from electorate.comparison.rows import Floats, Rows, read_rows
 from electorate.comparison.scanned import RowDraw, ScannedRefits, draw_sample
 from electorate.comparison.schedule import Costs, Results, Schedule
-from electorate.comparison.workers import Progress, Work, WorkLimits
+from electorate.comparison.workers import ProcessPool, Progress, Work, WorkLimits
 from electorate.data.inputs import check_weight, free_memory
 from electorate.data.row_subset import take_rows
 from electorate.escape import literal
@@ -47,6 +48,7 @@ from electorate.training.lazy_inputs import is_scanned, refuse_lazy_for
 QUICK_FOLDS = 3
 FEWEST_ROWS = 20  # fewer rows are too few for folds
 MOST_LINES = 12  # of the printed table
+QUICK_ROWS = 1_000  # where there was no time for a fit
 COPIES = 6  # of the numbers of a table that a process may need
 RESERVED, AFTER = 0.3, 0.5  # of a time limit for refits at most; seconds for what follows them
 RESULTS, BOUNDED, FINAL = "results.csv", "winner-without-test-rows.model", "winner.model"
@@ -175,51 +177,74 @@ def compare(
     >>> comparison.columns["algorithm"][-1]
     'majority class'
     """
-    started = time.monotonic()
+    n_processes = int(joblib.cpu_count()) if n_jobs is None else int(joblib.effective_n_jobs(n_jobs))
+    limits = WorkLimits(n_processes, math.inf if time_limit is None else time_limit)
     _check_options(folds, test_fraction, time_limit, seed, prefer)
-    X, y = _target_of(X, y, target)
-    sample = None
-    if is_scanned(X):
-        _check_scanned(group, time_column, sample_rows)
-        draw = RowDraw(seed, splits.HELD_OUT_SHARE if test_fraction is None else test_fraction)
-        sample = draw_sample(X, y, sample_weight, draw, sample_rows)
-        X, y, sample_weight, check_up = sample.X, sample.y, sample.weight, False
-    refuse_lazy_for("compare", X)
-    X, y, weight, beside = _rows_with_weight(X, y, sample_weight, {"group": _codes(group), "time": _times(time_column)})
-    check = CheckUp([], None)
-    if check_up and read_columns(X)[2] >= FEWEST_ROWS:
-        check = check_open_rows(
-            X, y, task, keep, lambda rows: splits.hold_out(_with_columns(rows, beside), test_fraction, seed)
-        )
-    X, y = check.clean(X), check.clean_target(y)
-    rows, classes = read_rows(X, y, task, categorical_features, weight)
-    rows = _with_columns(rows, beside)
-    if rows.n_rows < FEWEST_ROWS:
-        raise ValueError(f"{rows.n_rows} rows are too few to compare algorithms: at least {FEWEST_ROWS} are needed")
-    parts = splits.hold_out(rows, test_fraction, seed) if sample is None else sample.parts
-    n_open, n_classes = len(parts[0]), len(classes)
-    chosen = applicable(task_of(n_classes), algorithms, peers, Size(n_open, n_classes), quick)
-    ranked_by = metric_for(metric, n_classes)
-    positive_code = _positive_code(rows, classes, positive)
-    if ranked_by.name == "f1" and positive_code == 0:  # F1 is that of the second class
-        rows, classes, positive_code = replace(rows, target=1 - rows.target), classes[::-1], 1
-    chosen = [balanced(one) for one in chosen] if ranked_by.balances else chosen
-    n_folds = folds or (QUICK_FOLDS if quick else 5)
-    if n_folds > n_open // 2:
-        raise ValueError(f"{n_folds} folds are too many for {n_open} rows")
-    plan = Plan(chosen, n_folds, seed, n_classes, ranked_by)
-    named = frozenset(a for a, one in enumerate(chosen) if algorithms is not None and not one.baseline)
-    labels = classes[rows.target] if n_classes else rows.target
-    given = (X, labels, rows, parts, categorical_features, seed, n_classes > 0, check)
-    refits = Refits(*given) if sample is None else ScannedRefits(*given, sample=sample)
-    check_certify(certify, sample is not None, rows, n_classes, check)
-    n_processes = _n_processes(n_jobs, rows)
-    limits = WorkLimits(n_processes, math.inf if time_limit is None else time_limit, started)
-    stacks = stack and sample is None
-    comparison = Comparison(plan, rows.take(parts[0]), refits, classes, named, prefer, certify, stacks)
-    comparison.positive = positive_code
-    comparison.run(folder, replay, limits, _shows_progress(progress))
+    with ExitStack() as open_until_end:
+        keeps = folder is not None
+        place, pool = None if folder is None else os.fspath(folder), None
+        if not _has_estimators(algorithms) and (n_processes > 1 or time_limit is not None):
+            place = place or open_until_end.enter_context(tempfile.TemporaryDirectory(prefix="electorate-"))
+            pool = ProcessPool(place, n_processes)
+            open_until_end.callback(pool.stop)
+        X, y = _target_of(X, y, target)
+        sample = None
+        if is_scanned(X):
+            _check_scanned(group, time_column, sample_rows)
+            draw = RowDraw(seed, splits.HELD_OUT_SHARE if test_fraction is None else test_fraction)
+            sample = draw_sample(X, y, sample_weight, draw, sample_rows)
+            X, y, sample_weight, check_up = sample.X, sample.y, sample.weight, False
+        refuse_lazy_for("compare", X)
+        beside = {"group": _codes(group), "time": _times(time_column)}
+        X, y, weight, beside = _rows_with_weight(X, y, sample_weight, beside)
+        check = CheckUp([], None)
+        if check_up and read_columns(X)[2] >= FEWEST_ROWS:
+            check = check_open_rows(
+                X, y, task, keep, lambda rows: splits.hold_out(_with_columns(rows, beside), test_fraction, seed)
+            )
+        X, y = check.clean(X), check.clean_target(y)
+        rows, classes = read_rows(X, y, task, categorical_features, weight)
+        rows = _with_columns(rows, beside)
+        if rows.n_rows < FEWEST_ROWS:
+            raise ValueError(f"{rows.n_rows} rows are too few to compare algorithms: at least {FEWEST_ROWS} are needed")
+        parts = splits.hold_out(rows, test_fraction, seed) if sample is None else sample.parts
+        n_open, n_classes = len(parts[0]), len(classes)
+        chosen = applicable(task_of(n_classes), algorithms, peers, Size(n_open, n_classes), quick)
+        ranked_by = metric_for(metric, n_classes)
+        positive_code = _positive_code(rows, classes, positive)
+        if ranked_by.name == "f1" and positive_code == 0 and n_classes == 2:  # F1 is that of the second class
+            rows, classes, positive_code = replace(rows, target=1 - rows.target), classes[::-1], 1
+        chosen = [balanced(one) for one in chosen] if ranked_by.balances else chosen
+        n_folds = folds or (QUICK_FOLDS if quick else 5)
+        if n_folds > n_open // 2:
+            raise ValueError(f"{n_folds} folds are too many for {n_open} rows")
+        plan = Plan(chosen, n_folds, seed, n_classes, ranked_by)
+        named = frozenset(a for a, one in enumerate(chosen) if algorithms is not None and not one.baseline)
+        labels = classes[rows.target] if n_classes else rows.target
+        given = (X, labels, rows, parts, categorical_features, seed, n_classes > 0, check)
+        refits = Refits(*given) if sample is None else ScannedRefits(*given, sample=sample)
+        check_certify(certify, sample is not None, rows, n_classes, check)
+        comparison = Comparison(plan, rows.take(parts[0]), refits, classes, named, certify)
+        comparison.prefer, comparison.stacks, comparison.positive = prefer, stack and sample is None, positive_code
+        if pool is not None:
+            pool.shrink(_fitting_processes(n_processes, rows))
+        comparison.run(Where(place, pool, keeps, replay), limits, _shows_progress(progress))
     return comparison
+
+
+@dataclass(frozen=True)
+class Where:
+    """folder: of the journal, or None. pool: of worker processes, or None. keeps: whether the folder is the user's."""
+
+    folder: str | None
+    pool: ProcessPool | None
+    keeps: bool
+    replay: Any
+
+
+def _has_estimators(algorithms: Any) -> bool:
+    """Whether worker processes cannot find all algorithms by their names."""
+    return not (algorithms is None or isinstance(algorithms, str) or all(isinstance(one, str) for one in algorithms))
 
 
 def _target_of(X: Any, y: Any, target: str | None) -> tuple[Any, Any]:
@@ -239,14 +264,11 @@ def _target_of(X: Any, y: Any, target: str | None) -> tuple[Any, Any]:
     return frame.drop(target).to_native(), frame[target].to_numpy()
 
 
-def _n_processes(n_jobs: int | None, rows: Rows) -> int:
-    """One where the tables of two would not fit into memory."""
-    wanted = int(joblib.cpu_count()) if n_jobs is None else int(joblib.effective_n_jobs(n_jobs))
+def _fitting_processes(wanted: int, rows: Rows) -> int:
+    """As many as the tables of fit into memory, at least one."""
     matrix, free = rows.matrix, free_memory()
     size = matrix.nbytes if isinstance(matrix, np.ndarray) else matrix.data.nbytes + matrix.indices.nbytes
-    if free is None:
-        return wanted
-    return max(1, min(wanted, int(free // max(1, COPIES * size))))
+    return wanted if free is None else max(1, min(wanted, int(free // max(1, COPIES * size))))
 
 
 def _shows_progress(progress: bool | None) -> bool:
@@ -344,11 +366,6 @@ def _check_scanned(group: Any, time_column: Any, sample_rows: int | None) -> Non
         raise ValueError(f"sample_rows is {sample_rows}: it must be at least {FEWEST_ROWS}")
 
 
-def _is_listed(algorithm: Algorithm) -> bool:
-    """Whether worker processes find it by its name."""
-    return any(one.name == algorithm.name and one.make == algorithm.make for one in every_algorithm())
-
-
 class Comparison:
     """The result of `compare`. Printing it shows the answer in words, and the table.
 
@@ -402,47 +419,59 @@ class Comparison:
         refits: Refits,
         classes: NDArray[Any],
         named: frozenset[int],
-        prefer: str,
         certify: str | None,
-        stacks: bool,
     ) -> None:
         self.plan, self.training_rows, self.refits, self.classes = plan, training_rows, refits, classes
-        self.named, self.prefer, self.certify, self.stacks = named, prefer, certify, stacks
+        self.named, self.certify = named, certify
+        self.prefer, self.stacks, self.positive = ACCURACY, True, 0
         self.certified: CertifiedWinner | None = None
         self.check_up = refits.check_up
         self.model: Any = None
         self.model_without_test_rows: Any = None
         self.seconds: dict[str, float] = {}
         self.notes: list[str] = []
-        self.positive = 0
 
     # ------------------------------------------------------------ the work
 
-    def run(self, folder: Any, replay: Any, limits: WorkLimits, progress: bool) -> None:
+    def run(self, where: Where, limits: WorkLimits, progress: bool) -> None:
         """Run the fits, choose, train what is handed over, and write the results to the folder."""
-        in_processes = all(map(_is_listed, self.plan.algorithms)) and (
-            limits.n_jobs > 1 or math.isfinite(limits.seconds)
-        )
         self.limits = limits
         self.display = Progress(self.plan, limits, sys.stderr if progress else None)
         self.display.note(f"comparing models on {self.training_rows.n_rows:,} rows")
-        replayed = None if replay is None else Journal(replay).read_outcome()
-        with ExitStack() as stack:
-            journal: Store = {}
-            if folder is not None or in_processes:
-                place = folder or stack.enter_context(tempfile.TemporaryDirectory(prefix="electorate-"))
-                journal = Journal(place)
-                journal.open(self.plan, self.training_rows, self.refits.n_test, self.refits.describe())
-            runner = FitRunner(self.plan, self.training_rows, self._open_table())
-            self.schedule = Schedule(self.plan, self.training_rows, runner.splits, self.named)
-            work = Work(self.schedule, runner, journal, limits, self._reserve, self.display, in_processes)
-            self.results = work.run(None if replayed is None else replayed["fits"])
-            self.costs, self.interrupted = work.costs, work.interrupted
-            self.seconds["fits"] = time.monotonic() - limits.started
-            self._conclude(replayed)
-            self.seconds["refits"] = time.monotonic() - limits.started - self.seconds["fits"]
-            if folder is not None and isinstance(journal, Journal):
-                self._write(journal)
+        replayed = None if where.replay is None else Journal(where.replay).read_outcome()
+        journal: Store = {}
+        if where.folder is not None:
+            journal = Journal(where.folder)
+            journal.open(self.plan, self.training_rows, self.refits.n_test, self.refits.describe())
+        runner = FitRunner(self.plan, self.training_rows, self._open_table())
+        self.schedule = Schedule(self.plan, self.training_rows, runner.splits, self.named)
+        work = Work(self.schedule, runner, journal, limits, self._reserve, self.display, where.pool)
+        self.results = work.run(None if replayed is None else replayed["fits"])
+        self.costs, self.interrupted = work.costs, work.interrupted
+        self.seconds["fits"] = time.monotonic() - limits.started
+        if self.schedule.furthest(self.results) is None:
+            self._fit_quickly()
+        self._conclude(replayed)
+        self.seconds["refits"] = time.monotonic() - limits.started - self.seconds["fits"]
+        if where.keeps and isinstance(journal, Journal):
+            self._write(journal)
+
+    def _fit_quickly(self) -> None:
+        """Where there was no time for any fit: a linear model on few rows, in this process."""
+        if self.failed:
+            raise ValueError(self._why_nothing())
+        baseline = [one for one in self.plan.algorithms if one.baseline]
+        linear = [one for one in PEERS["linear"] if set(one.tasks) & set(baseline[0].tasks)]
+        self.plan = replace(self.plan, algorithms=[*baseline, *linear], n_folds=2)
+        rows = self.training_rows
+        drawn = np.random.default_rng([self.plan.seed, 10]).permutation(rows.n_rows)[:QUICK_ROWS]
+        self.training_rows = rows.take(np.sort(drawn))
+        runner = FitRunner(self.plan, self.training_rows)
+        self.schedule = Schedule(self.plan, self.training_rows, runner.splits, self.named)
+        work = Work(self.schedule, runner, {}, WorkLimits(1), lambda *_: 0.0, self.display)
+        self.results, self.costs = work.run(), work.costs
+        self.schedule.late.add(0)
+        self.notes.append(f"there was no time for more than a linear model on {self.training_rows.n_rows:,} rows")
 
     def _open_table(self) -> Any:
         """The columns of the rows that are not held out, for estimators of the user."""
@@ -469,10 +498,10 @@ class Comparison:
 
     def _conclude(self, replayed: dict[str, Any] | None) -> None:
         """Choose, and train what is handed over in the time that is left."""
-        found = self.schedule.furthest(self.results)
-        if found is None:
+        reached = self.schedule.furthest(self.results)
+        if reached is None:
             raise ValueError(self._why_nothing())
-        level, numbers = found
+        level, numbers = reached
         self.display.show("choosing among the models")
         ranker = Ranker(self.schedule, level, numbers, self.results, self.stacks)
         allowed = {c for c in ranker.candidates if self._refit_seconds([c], self.costs, tests=False) < self.limits.left}
@@ -646,6 +675,32 @@ class Comparison:
         certified = [self.certified.sentence] if self.certified is not None else []
         return "\n".join([*checked, *self.answer, *certified, "", self.head, table, "", *self.notes]).rstrip()
 
+    def to_json(self) -> str:
+        """The answer and the table for programs."""
+        evidence = self.ranking.evidence
+        facts = {
+            "answer": self.answer,
+            "winner": self.winner,
+            "metric": self.plan.metric.name,
+            "estimate": self.estimate,
+            "limit": self.limit,
+            "evidence": self.evidence,
+            "p": None if evidence is None else evidence.p,
+            "setting": self.setting,
+            "table": self.columns,
+            "notes": self.notes,
+            "check_up": self.check_up.to_dict(),
+        }
+        return json.dumps(_finite(facts), indent=1, default=str)
+
+    def to_markdown(self) -> str:
+        """The answer and the table as Markdown."""
+        heads, *rows = words.table_rows(self.ranking, self.plan.metric, MOST_LINES)
+        lines = [line.strip() for line in self.answer]
+        table = [heads, ["---"] * len(heads), *rows]
+        cells = ["| " + " | ".join(cell.replace("|", "\\|") for cell in row) + " |" for row in table]
+        return "\n".join([*(f"{line}  " for line in lines), "", *cells, "", *(f"- {note}" for note in self.notes)]).rstrip()
+
     # ------------------------------------------------------------ files
 
     def _write(self, journal: Journal) -> None:
@@ -669,6 +724,15 @@ class Comparison:
         except (AttributeError, NotStorableError, TypeError) as error:
             why = str(error) if isinstance(error, NotStorableError) else "it is no model of this package"
             self.notes.append(f"{words.name_of(self.ranking.chosen)} is not stored: {literal(why)}")
+
+
+def _finite(value: Any) -> Any:
+    """The same with None for numbers that JSON has not."""
+    if isinstance(value, dict):
+        return {key: _finite(each) for key, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [_finite(each) for each in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def _is_model(line: Line) -> bool:

@@ -166,8 +166,8 @@ class Ranker:
             for k, line in enumerate(lines)
         ]
         models = [line for line in judged if not (line.algorithm is not None and line.algorithm.baseline)]
-        picks = self._picks(models or judged, baseline)
         best = self._line(None if len(chosen.choice.members) > 1 else self._algorithm_of(chosen.choice), chosen)
+        picks = {ACCURACY: best} | self._picks(models or judged, baseline)
         handed = picks.get(prefer) if prefer != ACCURACY else None
         if handed is not None and handed.estimate.choice.members[0] in np.flatnonzero(usable):
             evidence = None if baseline is None else against_baseline(table, handed.estimate, baseline.estimate, metric.name)
@@ -189,14 +189,14 @@ class Ranker:
         return self.plan.algorithm(int(self.columns.candidates[choice.members[0]]))
 
     def _picks(self, lines: list[Line], baseline: Line | None) -> dict[str, Line]:
-        """Among the models that tie with the best, or else are nearly as good: the fastest and the most readable."""
+        """Among the models that tie with the best, or are nearly as good: the fastest and the most readable."""
         metric = self.plan.metric
         least = min(line.bound(metric.name).value for line in lines)
         unit = 1.0 if baseline is None or metric.for_classes else baseline.bound(metric.name).value
         near = [line for line in lines if line.bound(metric.name).value <= least + NEAR * unit]
         good = [line for line in lines if line.verdict != "worse" or line in near]
         readable = [line for line in good if line.algorithm is not None and line.algorithm.readable is not None]
-        picks = {ACCURACY: lines[0], SPEED: min(good, key=lambda line: line.predict_seconds)}
+        picks = {SPEED: min(good, key=lambda line: line.predict_seconds)}
         if readable:
             picks[READABLE] = min(readable, key=lambda line: (_rank_to_read(line), line.bound(metric.name).value))
         return picks

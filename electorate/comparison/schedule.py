@@ -108,12 +108,14 @@ class Schedule:
             done = numbers[: split - numbers[0] + 1]
             taking_part = [c for some in self.waves(level, results)[: wave + 1] for c in some if c not in before]
             tested = [c for c in taking_part if all(isinstance(results.get(Fit(c, s)), Tested) for s in done)]
-            self._dropped[split, wave] = frozenset(self._worse(self.gather(done, tested, results), tested))
+            self._dropped[split, wave] = frozenset(self._worse(done, tested, results))
         return self._dropped[split, wave]
 
-    def _worse(self, gathered: Columns, candidates: list[int]) -> list[int]:
+    def _worse(self, numbers: Collection[int], candidates: list[int], results: Results) -> list[int]:
+        """The candidates that are worse with high probability in these splits."""
         if len(candidates) < 3:
             return []
+        gathered = self.gather(numbers, candidates, results)
         losses = self._losses(gathered)
         mask = droppable(losses, gathered.algorithms, PROTECTED, gathered.table, self.plan.seed)
         kept = [c for c in candidates if self.plan.candidates[c].algorithm in self.named or self.plan.algorithm(c).baseline]

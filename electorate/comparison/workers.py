@@ -55,7 +55,7 @@ class Work:
     limits: WorkLimits
     reserve: Callable[[Results, Costs], float]
     progress: "Progress"
-    in_processes: bool = True
+    pool: "ProcessPool | None" = None
     costs: Costs = field(init=False)
     results: Results = field(default_factory=dict)
     interrupted: bool = False
@@ -71,13 +71,11 @@ class Work:
 
     def run(self, only: list[Fit] | None = None) -> Results:
         """Run everything that the journal lacks, or only these fits. Ctrl-C ends it early, with what is finished."""
-        uses_pool = self.in_processes and isinstance(self.journal, Journal)
-        pool = ProcessPool(self.journal.folder, self.limits.n_jobs) if uses_pool else None  # type: ignore[union-attr]
         try:
             if only is not None:
-                self._run_some(only, pool)
+                self._run_some(only)
             while only is None and (fits := self.schedule.next_fits(self.results)):
-                self._run_some(fits, pool)
+                self._run_some(fits)
                 self._reserved = self.reserve(self.results, self.costs)
         except KeyboardInterrupt:
             if self.schedule.furthest(self.results) is None:
@@ -85,12 +83,12 @@ class Work:
             self.interrupted = True
             self.progress.note("stopping: the best so far is handed over; Ctrl-C again stops at once")
         finally:
-            if pool is not None:
-                pool.stop()
+            if self.pool is not None:
+                self.pool.stop()
             self.progress.end()
         return self.results
 
-    def _run_some(self, fits: list[Fit], pool: "ProcessPool | None") -> None:
+    def _run_some(self, fits: list[Fit]) -> None:
         missing = []
         for fit in fits:
             stored = self.journal.get(fit)
@@ -99,8 +97,8 @@ class Work:
             else:
                 self._done(fit, stored)
         self.progress.start(missing)
-        if pool is not None and missing:
-            pool.run(missing, self._may_start, lambda: self.left, self._read)
+        if self.pool is not None and missing:
+            self.pool.run(missing, self._may_start, lambda: self.left, self._read)
         else:
             for fit in missing:  # one after another; a fit that has begun is finished
                 if self._may_start(fit):
@@ -231,13 +229,19 @@ class Worker:
 
 
 class ProcessPool:
-    """Worker processes that stay alive between calls of `run`."""
+    """Worker processes that stay alive between calls of `run`. They import while the table is being checked."""
 
     def __init__(self, folder: str, n_workers: int) -> None:
         self.folder, self.n_workers = folder, n_workers
         self.answers: queue.Queue[tuple[Worker, str]] = queue.Queue()
-        self.workers: list[Worker] = []
+        self.workers = [Worker(folder, self.answers) for _ in range(n_workers)]
         self.answered = False
+
+    def shrink(self, n_workers: int) -> None:
+        """Stop the workers for which there is no memory."""
+        self.n_workers = n_workers
+        while len(self.workers) > n_workers:
+            self.workers.pop().stop()
 
     def run(
         self,
@@ -303,12 +307,13 @@ class ProcessPool:
 
 
 def main(folder: str) -> None:
-    """The loop of a worker process; it ends with its input."""
-    journal = Journal(folder)
-    runner = FitRunner(journal.stored_plan(), restore(journal.path(ROWS)))
-    journal.use(runner.plan, runner.splits)
+    """The loop of a worker process; it ends with its input. The folder has a plan when the first line comes."""
+    journal, runner = Journal(folder), None
     answers, sys.stdout = sys.stdout, sys.stderr  # what estimators print must not look like an answer
     for line in sys.stdin:
+        if runner is None:
+            runner = FitRunner(journal.stored_plan(), restore(journal.path(ROWS)))
+            journal.use(runner.plan, runner.splits)
         fit = Fit(*map(int, line.split()))
         result = runner.run(fit)
         try:

@@ -9,55 +9,97 @@ from electorate.data.cleaning import without_cleaning
 from electorate.data.row_subset import take_rows
 from electorate.data.split import hash_rows
 from electorate.report import charts
-from electorate.report.html_report import add_code, how_section, model_sections
+from electorate.report.html_report import add_code, how_section, model_sections, training_sections
 from electorate.report.page import ReportSection, code, grid, render, text
 from electorate.safe_write import write_text
 
-Z95 = 1.959964  # of the normal distribution
 INTERVALS = "Violet: worse than the first beyond chance; blue: a tie."
-IN_PYTHON = "in Python: "
 
 
-def comparison_report(found: Any, path: str | os.PathLike[str], *, title: str = "Comparison", command: str = "") -> str:
-    """Write the report of a finished comparison, and return it."""
-    sections = [_ranking(found)]
-    if found.best_of_ours is None or not len(found.refits.parts[1]):
-        sections.append(_repeat_section(command))
+def comparison_report(
+    comparison: Any, path: str | os.PathLike[str], *, title: str = "Comparison", command: str = ""
+) -> str:
+    """Write the report of a comparison, and return it.
+
+    With test rows it shows the model that was trained without them, on them. Without, what needs no unseen rows.
+    """
+    sections = [_answer(comparison), _ranking(comparison)]
+    test, model = comparison.refits.parts[1], comparison.model_without_test_rows
+    if model is not None and len(test):
+        sections += _model_sections(comparison, model, command)
+    elif hasattr(comparison.model, "digest_"):
+        sections += _training_sections(comparison, command)
     else:
-        model, test = found.models[found.best_of_ours][0], found.refits.parts[1]
-        name, bare, (X, y) = found.best_of_ours, without_cleaning(model), (found.refits.X, found.refits.y)
-        if hasattr(bare, "weights_"):  # of a stack
-            heaviest = int(np.argmax(bare.weights_))
-            name, bare = f"{name}: {bare.names_[heaviest]}, its model of the largest weight", bare.estimators_[heaviest]
-        parts = model_sections(bare, take_rows(X, test), y[test], profiled=(X, y))
-        n_test = found.refits.n_test
-        sampled = "" if len(test) == n_test else f"{len(test):,} of "
-        note = f"{name}, trained without the test rows, on {sampled}the {n_test:,} test rows."
-        parts[0].body.insert(0, f"<p>{text(note)}</p>")
-        warnings = [*_duplicates(found, bare), *(f"Check-up before training: {one}." for one in found.check_up)]
-        parts[-1].body[:0] = [f"<p class='warn'>{text(warning)}</p>" for warning in warnings]
-        sections += [*parts, how_section(model, len(test), command)]
-    page = render(title, f"<p class='soft'>{text(found.head)}</p>", sections)
+        sections.append(_repeat_section(command))
+    page = render(title, f"<p class='soft'>{text(comparison.head)}</p>", sections)
     write_text(path, page)
     return page
 
 
-def _ranking(found: Any) -> ReportSection:
-    section, columns, metric = ReportSection("ranking", "Ranking"), found.columns, found.protocol.metric
-    for line in found.meaning:
-        in_python = line.startswith(IN_PYTHON)
-        section.add(code(line.removeprefix(IN_PYTHON).replace("; ", "\n", 1)) if in_python else _paragraph(line))
-    is_baseline = np.array([bool(line.algorithm.baseline) for line in found.ranking.lines])
-    middle = np.array(columns[metric.name], dtype=np.float64)
-    reach = Z95 * np.nan_to_num(np.array(columns["standard_error"], dtype=np.float64))
+def _model_sections(comparison: Any, model: Any, command: str) -> list[ReportSection]:
+    """Return the sections about the model without the test rows, on them."""
+    name, bare = _shown(comparison, model)
+    (X, y), test = (comparison.refits.X, comparison.refits.y), comparison.refits.parts[1]
+    parts = model_sections(bare, take_rows(X, test), y[test], profiled=(X, y))
+    n_test = comparison.refits.n_test
+    sampled = "" if len(test) == n_test else f"{len(test):,} of "
+    note = f"{name}, trained without the test rows, on {sampled}the {n_test:,} test rows."
+    parts[0].body.insert(0, f"<p>{text(note)}</p>")
+    warnings = [*_duplicates(comparison, bare), *_checked(comparison)]
+    parts[-1].body[:0] = [f"<p class='warn'>{text(warning)}</p>" for warning in warnings]
+    return [*parts, how_section(model, len(test), command)]
+
+
+def _training_sections(comparison: Any, command: str) -> list[ReportSection]:
+    """Return the sections that need no unseen rows: columns, rules and the data."""
+    name, bare = _shown(comparison, comparison.model)
+    X, y = comparison.refits.X, comparison.refits.y
+    parts = training_sections(bare, X, y)
+    note = f"{name}, trained on all rows: no rows were held out, so that its errors are shown in the ranking only."
+    parts[0].body.insert(0, f"<p>{text(note)}</p>")
+    warnings = [*_duplicates(comparison, bare), *_checked(comparison)]
+    parts[-1].body[:0] = [f"<p class='warn'>{text(warning)}</p>" for warning in warnings]
+    return [*parts, how_section(comparison.model, len(y), command)]
+
+
+def _shown(comparison: Any, model: Any) -> tuple[str, Any]:
+    """Return the name and the model that the sections are about: of a stack, the one of the largest weight."""
+    name, bare = comparison.winner, without_cleaning(model)
+    if hasattr(bare, "weights_"):
+        heaviest = int(np.argmax(bare.weights_))
+        name, bare = f"{name}: {bare.names_[heaviest]}, its model of the largest weight", bare.estimators_[heaviest]
+    return name, bare
+
+
+def _checked(comparison: Any) -> list[str]:
+    return [f"Check-up before training: {one}." for one in comparison.check_up]
+
+
+def _answer(comparison: Any) -> ReportSection:
+    """Return the answer in words."""
+    section = ReportSection("answer", "Answer")
+    for line in comparison.answer:
+        section.add(f"<p>{text(line.strip())}</p>")
+    if comparison.certified is not None:
+        section.add(f"<p>{text(comparison.certified.sentence)}</p>")
+    return section
+
+
+def _ranking(comparison: Any) -> ReportSection:
+    section, columns, metric = ReportSection("ranking", "Ranking"), comparison.columns, comparison.plan.metric
+    if hasattr(comparison.model, "get_params"):
+        section.add(code(comparison.code.replace("; ", "\n", 1)))
+    is_baseline = np.array([one is comparison.ranking.baseline for one in comparison.ranking.lines])
+    middle, low, high = (np.array(columns[name], dtype=np.float64) for name in (metric.name, "low", "high"))
     drawn = np.flatnonzero(~is_baseline) if not is_baseline.all() else np.arange(len(middle))
-    ends = ((middle - reach)[drawn], middle[drawn], (middle + reach)[drawn])
-    names, tied = ([columns[name][k] for k in drawn] for name in ("algorithm", "difference_to_first"))
+    ends = low[drawn], middle[drawn], high[drawn]
+    names, verdicts = ([columns[name][k] for k in drawn] for name in ("algorithm", "verdict"))
     base = float(middle[is_baseline][0]) if is_baseline.any() else None
-    chart = charts.intervals("Algorithms", names, ends, [one != "real" for one in tied], metric.head, _near(base, ends))
+    is_tied = [one != "worse" for one in verdicts]
+    chart = charts.intervals("Algorithms", names, ends, is_tied, metric.head, _near(base, ends))
     baseline = "" if base is None else f" Baseline: {base:.4f}."
     section.chart(f"Cross-validated {metric.head}, with 95% intervals. {INTERVALS}{baseline}", chart)
-    section.below = _printed(found.printed, columns["setting"]) + "".join(map(_paragraph, found.notes))
+    section.below = _printed(comparison.printed, columns["setting"]) + "".join(map(_paragraph, comparison.notes))
     return section
 
 
@@ -94,15 +136,15 @@ def _duplicates(found: Any, model: Any) -> list[str]:
     training, test = found.refits.parts
     hashes = hash_rows(model._check_rows(found.refits.X, reset=False), 0)
     n_test = int(np.isin(hashes[test], hashes[training]).sum())
-    mine = hashes[training]
-    folds = found.protocol.split(found.training_rows).folds
-    n_folds = sum(int(np.isin(mine[tested], mine[learned]).sum()) for learned, tested in folds)
+    own = hashes[training]
+    folds = found.schedule.splits.levels[-1]
+    n_folds = sum(int(np.isin(own[tested], own[learned]).sum()) for learned, tested in folds)
     if not n_test + n_folds:
         return []
+    tested = f", and {n_test:,} of the {len(test):,} test rows equal a training row" if len(test) else ""
     return [
-        f"Duplicates across folds: {n_folds:,} rows equal a training row of their fold, and {n_test:,} of the "
-        f"{len(test):,} test rows equal a training row (in all columns but the target). "
-        "Errors on such rows can be lower than on new rows."
+        f"Duplicates across folds: {n_folds:,} rows equal a training row of their fold{tested} (in all columns but the "
+        "target). Errors on such rows can be lower than on new rows."
     ]
 
 

@@ -105,6 +105,14 @@ def model_sections(model: Any, X: Any, y: Any, profiled: tuple[Any, Any] | None 
     ]
 
 
+def training_sections(model: Any, X: Any, y: Any) -> list[ReportSection]:
+    """Return the sections about a model that say nothing about its errors, on its training rows."""
+    n_voters = max(1, len(getattr(model, "steps_", ())))
+    few_X, few_y = some_rows(X, y, int(np.clip(MOST_VOTES // n_voters, FEWEST_SHUFFLED, MOST_SHUFFLED)))
+    importances = column_importances(model, few_X, few_y, repeats=2)
+    return [columns_section(model, few_X, importances), rules_section(model), _data_section(_profile(model, X, y))]
+
+
 def _check_labels(model: Any, y: Any) -> None:
     if hasattr(model, "classes_"):
         unknown = sorted(set(y.tolist()) - set(model.classes_.tolist()), key=str)
