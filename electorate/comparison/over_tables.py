@@ -16,7 +16,7 @@ import numpy as np
 from electorate.comparison import paired_tests as tests
 from electorate.comparison.report import Table, align, as_csv, as_frame
 from electorate.comparison.rows import Floats
-from electorate.comparison.verdicts import training_factor
+from electorate.comparison.verdicts import TRAINING
 from electorate.escape import literal
 
 LEVEL = 0.05
@@ -87,7 +87,7 @@ class Outcomes:
         The training sets of a cross-validation overlap, which enlarges the variance by a factor: each row then counts
         as 1 / factor of a row.
         """
-        losses, factor = self.losses, 1.0 if self.n_folds is None else training_factor(self.n_folds)
+        losses, factor = self.losses, 1.0 if self.n_folds is None else TRAINING
         if self.weight is None and self.is_zero_one:
             only = losses @ (1 - losses).T / factor  # [a, b]: rows that a alone gets wrong
             pairs = zip(only.T.ravel(), only.ravel(), strict=True)

@@ -1,237 +1,252 @@
-"""Decides which differences between algorithms are larger than chance explains, and how likely each is the best.
+"""Decides what is larger than chance: the lead over the baseline, and differences between models.
 
-Both use one covariance matrix of the mean losses, enlarged for the randomness of training. The first of K algorithms is
-selected on the same rows that measure its lead, so a difference is "real" only if it is too large for any pair of K
-equal algorithms.
-
-The model: mean losses are roughly normal around the expected losses over draws of rows and seeds. See docs/compare.md
-for what is assumed and benchmarks/VERDICTS.md for how often the verdict is wrong.
+Losses are means over draws that left the row out, so that what was chosen on the rows has been paid for on others (see
+`estimate`). A test divides the mean of the paired differences by its standard error over rows, enlarged for what
+another training set would change. See docs/compare.md for what is assumed and benchmarks/VERDICTS.md for how often the
+verdict is wrong.
 """
 
 from dataclasses import dataclass
-from functools import lru_cache
+from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import special
 
-LEVEL = 0.05  # probability of any false "real", over all pairs
-DRAWS = 20_000
-TABULATED = (*range(1, 11), 12, 15, 20, 24, 30, 40, 60, 120)  # degrees of freedom; others are rounded down to these
-MANY = 1_000  # degrees of freedom from which infinity is used
+from electorate.arrays import Bools, Floats, Ints
+from electorate.comparison.choice import MOST_MEMBERS, Chooser
+from electorate.comparison.estimate import RARE, Estimate, rarest_share
+from electorate.comparison.out_of_fold import OutOfFold
 
-Floats = NDArray[np.float64]
+TRAINING = 1.4  # variance of a mean difference over training sets and rows, relative to that over rows (measured)
+LEVEL = 0.05  # probability of any false "worse"
+BEYOND_DOUBT = 0.001
+DRAWS = 20_000
+DROP = 0.99  # how sure it must be that a candidate is not the best
+
+Grade = Literal["beyond doubt", "probably", "no evidence"]
+
+
+# ---------------------------------------------------------------- against the baseline
 
 
 @dataclass(frozen=True)
-class RowLosses:
-    """Losses of all algorithms on the same rows.
+class Evidence:
+    """That a model is better than the baseline: p is one-sided, by_metric before the correction for several tests."""
 
-    losses: [algorithm, row]. fold: the fold that tested each row. n_folds: folds of the cross-validation, which may be
-    more than were run. weight: of the rows, or None.
-    """
-
-    losses: Floats
-    fold: NDArray[np.int64]
-    n_folds: int
-    weight: Floats | None = None
+    grade: Grade
+    p: float
+    by_metric: dict[str, float]
 
     @property
-    def share(self) -> Floats:
-        """Each row's share of a mean loss."""
-        if self.weight is None:
-            return np.full(self.losses.shape[1], 1 / self.losses.shape[1])
-        relative = self.weight / np.max(self.weight)  # the sum of the weights may overflow
-        return np.asarray(relative / np.sum(relative))
+    def is_better(self) -> bool:
+        return self.grade != "no evidence"
+
+
+def against_baseline(table: OutOfFold, model: Estimate, baseline: Estimate, metric: str) -> Evidence:
+    """One test of the whole procedure. Its losses and those of the baseline are from the same draws.
+
+    Where the rarest class has under a fifth of the rows and the metric is the error, the log loss is tested too, and
+    the smaller p-value is doubled (Bonferroni): few models beat a small error by their errors.
+    """
+    names = [metric]
+    if metric == "error" and rarest_share(table.codes) < RARE:
+        names.append("log_loss")
+    by_metric = {
+        name: better_by_chance(np.array([model.row_losses[name], baseline.row_losses[name]]), table) for name in names
+    }
+    p = min(1.0, len(names) * min(by_metric.values()))
+    return Evidence("beyond doubt" if p < BEYOND_DOUBT else "probably" if p < LEVEL else "no evidence", p, by_metric)
+
+
+def better_by_chance(losses: Floats, table: OutOfFold) -> float:
+    """The p-value of the first of two rows of losses being the lower one by chance; one-sided."""
+    units, share, _ = by_unit(losses, table)
+    if units.shape[1] < 2:
+        return 1.0
+    variance = TRAINING * _variances(covariance(units, share))[0, 1]
+    lead = float((units[1] - units[0]) @ share)
+    if variance <= 0:
+        return 1.0  # the losses are equal
+    return float(special.stdtr(_degrees(share), -lead / np.sqrt(variance)))
+
+
+# ---------------------------------------------------------------- against the best
 
 
 @dataclass(frozen=True)
-class Verdicts:
-    """real: whether each algorithm is worse than the first beyond chance. chance_of_best: sums to 1.
+class Differences:
+    """best: of least mean loss. worse: [model], beyond chance. visible: the least lead of the best that would show."""
 
-    The first has a chance_of_best of at least 0.95 exactly if its lead over every other algorithm is real.
+    best: int
+    worse: Bools
+    visible: Floats
+
+
+def against_best(losses: Floats, table: OutOfFold, seed: int = 0) -> Differences:
+    """Compare every model with the one of least mean loss. losses: [model, row], NaN for rows that were not measured.
+
+    Multiple comparisons with the best (Hsu 1984, "Constrained simultaneous confidence intervals for multiple
+    comparisons with the best"; Hsu 1996, chapter 4), strengthened so that equal models are not told apart either: the
+    critical value is a quantile of the largest studentised difference to whichever of K equal models is first, by draws
+    from the normal distribution with the models' covariance. Models that are worse leave, and the others are compared
+    with the critical value of those that are left (Romano and Wolf 2005).
     """
+    units, share, fold = by_unit(losses, table)
+    means, n_models = units @ share, len(units)
+    best = int(np.argmin(means))
+    worse = np.zeros(n_models, dtype=np.bool_)
+    if n_models < 2 or units.shape[1] < 2:
+        return Differences(best, worse, np.where(np.arange(n_models) == best, 0.0, np.inf))
+    plain = covariance(units, share)
+    variances = _variances(plain)
+    error = np.sqrt(training_factors(units, share, fold)[best] * variances[best])
+    gap = means - means[best]
+    is_apart = gap > 1e-9 * np.abs(units) @ share  # more than rounding
+    drawn = _noise(plain, _degrees(share), seed)
+    limit = 0.0
+    while np.sum(~worse) > 1:
+        left = np.flatnonzero(~worse)
+        limit = _largest_difference(drawn[:, left], np.sqrt(variances[np.ix_(left, left)]))
+        new = ~worse & is_apart & (gap > limit * error)
+        if not new.any():
+            break
+        worse |= new
+    return Differences(best, worse, np.where(np.arange(n_models) == best, 0.0, limit * error))
 
-    real: NDArray[np.bool_]
-    chance_of_best: Floats
 
+def training_factors(units: Floats, share: Floats, fold: Ints) -> Floats:
+    """[model, model]: by how much training enlarges the variance of a difference over rows.
 
-def judge(rows: RowLosses, first: int, seed: int = 0) -> Verdicts:
-    """Compare every algorithm with the first, which must have the least mean loss."""
-    mean = rows.losses @ rows.share
-    covariance = covariance_of_means(rows)
-    spread = np.diag(covariance)
-    variance = spread + spread[first] - 2 * covariance[first]
-    gap = mean - mean[first]
-    real = (gap > 0) & (gap > critical(max(2, len(mean)), np.inf) * np.sqrt(np.maximum(variance, 0.0)))
-    chance = _chance_of_best(mean, covariance, ~real, seed)
-    if len(chance) > 1:  # scaled, so that the first has 0.95 or more exactly if its lead over all others is real
-        least, most = (1 - LEVEL, 1.0) if np.sum(~real) == 1 else (0.0, 1 - LEVEL - 0.01)
-        wanted, others = float(np.clip(chance[first], least, most)), 1 - chance[first]
-        even = (1 - wanted) / (len(chance) - 1)
-        rest = chance * ((1 - wanted) / others) if others > 0 else even
-        chance = np.where(np.arange(len(chance)) == first, wanted, rest)
-    return Verdicts(real, chance)
-
-
-def is_better(rows: RowLosses, one: int, other: int) -> bool:
-    """Whether the best algorithm has a lower loss than the baseline beyond chance, by the test over rows alone.
-
-    One-sided, with the correction of Bonferroni for the choice of the best. The test over folds would have few degrees
-    of freedom where there are few folds, and the baseline does not vary with its training rows.
+    What all folds share cannot be seen in one table (Bengio and Grandvalet 2004): the constant is measured on fresh
+    rows. Where folds differ by more than their rows explain, that much more is added.
     """
-    difference = np.eye(len(rows.losses))[other] - np.eye(len(rows.losses))[one]
-    plain = covariance_over_rows(rows) + np.diag(_smallest_contrasts(rows) ** 2)
-    variance = training_factor(rows.n_folds) * float(difference @ plain @ difference)
-    degrees = max(1.0, 1 / float(np.sum(rows.share**2)) - 1)
-    limit = -float(special.stdtrit(degrees, LEVEL / max(1, len(rows.losses) - 1)))
-    return float(difference @ rows.losses @ rows.share) > limit * np.sqrt(max(variance, 0.0))
+    folds, place = np.unique(fold, return_inverse=True)
+    if len(folds) < 2:
+        return np.full((len(units), len(units)), TRAINING)
+    centred = units - (units @ share)[:, None]
+    sums = np.array([np.bincount(place, share * losses) for losses in centred])
+    between = len(folds) / (len(folds) - 1) * _variances(sums @ sums.T)
+    within = _variances((centred * share**2) @ centred.T)
+    differ = within > 1e-12 * np.max(within)
+    ratio = np.where(differ, between / np.where(differ, within, 1.0), 0.0)
+    typical = float(np.mean(ratio[differ])) if differ.any() else 0.0  # five folds show little about one pair
+    return np.asarray(TRAINING * np.maximum(1.0, np.maximum(typical, (ratio + typical) / 2)))
 
 
-# ---------------------------------------------------------------- the covariance of the mean losses
+def _noise(plain: Floats, degrees: float, seed: int) -> Floats:
+    """[draw, model]: mean losses of equal models."""
+    rng = np.random.default_rng([seed, 3])
+    values, axes = np.linalg.eigh(plain)
+    drawn = rng.standard_normal((DRAWS, len(plain))) @ (np.sqrt(np.maximum(values, 0.0))[:, None] * axes.T)
+    return np.asarray(drawn / np.sqrt(rng.chisquare(degrees, (DRAWS, 1)) / degrees))
 
 
-def covariance_of_means(rows: RowLosses) -> Floats:
-    """[algorithm, algorithm] of mean losses, over draws of the rows and over training.
+def _largest_difference(drawn: Floats, errors: Floats) -> float:
+    """The quantile of the largest difference to the first of a draw, in units of its standard error."""
+    first = np.argmin(drawn, axis=1)
+    gaps = drawn - np.take_along_axis(drawn, first[:, None], axis=1)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        largest = np.max(np.where(errors[first] > 0, gaps / errors[first], 0.0), axis=1)
+    return float(np.quantile(largest, 1 - LEVEL))
 
-    The plain covariance over rows is multiplied so that a difference has to pass two tests. One is over rows, with the
-    variance of Nadeau and Bengio (2003) for training sets that overlap. The other is over folds, and matters where
-    training in a fold changes results more than that correction allows.
+
+# ---------------------------------------------------------------- candidates that may be dropped
+
+
+def droppable(chooser: Chooser, protected: int = MOST_MEMBERS, seed: int = 0, draws: int = 500) -> Bools:
+    """[candidate]: worse than the best so far in more than 99% of draws of the rows tested so far.
+
+    BBCD-CV (Tsamardinos, Greasidou and Borboudakis 2018, section 3.3). For candidates of the leading algorithms, as
+    many as `protected`, "the best" is the best of their own algorithm: it may become a member of a stack.
     """
-    plain = covariance_over_rows(rows)
-    n_algorithms = len(rows.losses)
-    if n_algorithms < 2:
-        return plain
-    over_rows = training_factor(rows.n_folds) * critical(n_algorithms, 1 / np.sum(rows.share**2) - 1) ** 2
-    factor = max(over_rows, _factor_over_folds(rows, plain))
-    rounding = 1e-6 * np.abs(rows.losses) @ rows.share  # keeps the matrix regular where algorithms have equal losses
-    more = np.diag(_smallest_contrasts(rows) ** 2 + rounding**2)
-    return (plain + more) * (factor / critical(n_algorithms, np.inf) ** 2)
+    table, algorithm = chooser.table, chooser.algorithm
+    losses = np.where(chooser.is_model, chooser.fit(np.ones((1, table.n_rows))).criterion[0], np.inf)
+    order = np.argsort(losses, kind="stable")
+    first = np.unique(algorithm[order], return_index=True)[1]
+    reference = np.full(len(losses), order[0])
+    for leader in order[np.sort(first)][:protected]:
+        reference[algorithm == algorithm[leader]] = leader
+    drawn = chooser.fit(table.draw(draws, np.random.default_rng([seed, 7]))).criterion
+    return np.asarray(chooser.is_model & (np.mean(drawn > drawn[:, reference], axis=0) > DROP))
 
 
-def training_factor(n_folds: int) -> float:
-    """By how much Nadeau and Bengio enlarge the variance of a mean over all folds, 1/F to 1/F + n_test/n_train."""
-    return 1 + n_folds / (n_folds - 1)
+# ---------------------------------------------------------------- the covariance of mean losses
 
 
-def covariance_over_rows(rows: RowLosses) -> Floats:
+def by_unit(losses: Floats, table: OutOfFold) -> tuple[Floats, Floats, Ints]:
+    """Mean losses of the groups (of the rows, without groups), their shares of the whole, and their folds."""
+    measured = ~np.isnan(losses).any(axis=0)
+    weight, losses, fold = table.share[measured], losses[:, measured], table.fold[measured]
+    _, first, unit = np.unique(table.unit[measured], return_index=True, return_inverse=True)
+    total = np.bincount(unit, weight)
+    means = np.array([np.bincount(unit, weight * one) / total for one in losses])
+    return means, total / total.sum(), fold[first]
+
+
+def _degrees(share: Floats) -> float:
+    return max(1.0, 1 / float(np.sum(share**2)) - 1)
+
+
+def covariance(losses: Floats, share: Floats) -> Floats:
     """Of the weighted mean losses, by leaving out one row at a time: this exposes rows of dominating weight."""
-    share = rows.share
-    centred = rows.losses - (rows.losses @ share)[:, None]
-    influence = centred * (share / np.maximum(1 - share, 0.5))
+    influence = (losses - (losses @ share)[:, None]) * (share / np.maximum(1 - share, 0.5))
     heaviest = int(np.argmax(share))
     if share[heaviest] > 0.5:  # the residual of such a row is inexact, or 0
         rest = np.where(np.arange(len(share)) == heaviest, 0.0, np.maximum(share, np.finfo(np.float64).tiny))
-        influence[:, heaviest] = share[heaviest] * (rows.losses[:, heaviest] - rows.losses @ (rest / np.sum(rest)))
-    return np.asarray(influence @ influence.T)
+        influence[:, heaviest] = share[heaviest] * (losses[:, heaviest] - losses @ (rest / np.sum(rest)))
+    return np.asarray(influence @ influence.T + np.diag(_smallest_contrasts(losses, share) ** 2))
 
 
-def _smallest_contrasts(rows: RowLosses) -> Floats:
-    """For each algorithm, one more row on which it alone errs: how much that would move its mean.
+def _variances(plain: Floats) -> Floats:
+    """[model, model]: of the differences of mean losses."""
+    spread = np.diag(plain)
+    return np.asarray(np.maximum(spread[:, None] + spread - 2 * plain, 0.0) * (1 - np.eye(len(plain))))
 
-    It counts as much as a typical row (root mean square) of those that separate it from the nearest other algorithm.
-    With this term a few rows without a counterexample do not have a variance of 0 (the adjustment of Agresti and Min
+
+def _smallest_contrasts(losses: Floats, share: Floats) -> Floats:
+    """For each model, one more row on which it alone errs: how much that would move its mean.
+
+    It counts as much as a typical row (root mean square) of those that separate it from the nearest other model. With
+    this term a few rows without a counterexample do not have a variance of 0 (the adjustment of Agresti and Min 2005
     for paired proportions).
     """
-    share, k = rows.share, len(rows.losses)
-    nearest = np.zeros(k)
-    for a in range(k):
-        moved = share * (rows.losses - rows.losses[a])
+    nearest = np.zeros(len(losses))
+    for a, own in enumerate(losses):
+        moved = share * (losses - own)
         apart = np.sqrt(np.sum(moved**2, axis=1) / np.maximum(1, np.sum(moved != 0, axis=1)))
         nearest[a] = np.min(apart[apart > 0], initial=np.inf)
     return np.where(np.isinf(nearest), 0.0, nearest)
 
 
-def _factor_over_folds(rows: RowLosses, plain: Floats) -> float:
-    """The multiple of the plain covariance by which a difference passes the test over folds.
-
-    The variance between folds relative to that over rows is averaged over all pairs: one pair in 5 folds has 4 degrees
-    of freedom, too few for several algorithms. Pairs that vary together count for fewer degrees.
-    """
-    folds, fold = np.unique(rows.fold, return_inverse=True)
-    k, n = len(rows.losses), len(folds)
-    one, other = np.triu_indices(k, 1)
-    contrasts = np.eye(k)[one] - np.eye(k)[other]
-    over_rows = contrasts @ plain @ contrasts.T
-    variance = np.diag(over_rows)
-    differ = variance > 1e-12 * (np.diag(plain)[one] + np.diag(plain)[other])
-    if n < 2 or not np.any(differ):
-        return 0.0
-    share = np.bincount(fold, rows.share)
-    sums = contrasts @ np.array([np.bincount(fold, rows.share * losses) for losses in rows.losses])
-    off = sums - sums.sum(axis=1, keepdims=True) * share
-    ratio = n / (n - 1) * float(np.mean(np.sum(off**2, axis=1)[differ] / variance[differ]))
-    shared = over_rows[np.ix_(differ, differ)] ** 2 / np.outer(variance[differ], variance[differ])
-    return ratio * critical(k, (n - 1) / float(np.mean(shared))) ** 2
+# ---------------------------------------------------------------- for `ranking`, whose losses are of nested folds
 
 
-def critical(n_algorithms: int, degrees: float) -> float:
-    """The largest |t| of all pairs among equal algorithms stays below this in 95% of cases (Tukey and Kramer)."""
-    if degrees >= MANY:
-        return _critical(n_algorithms, np.inf)
-    return _critical(n_algorithms, max(d for d in TABULATED if d <= max(1.0, degrees + 1e-9)))
+@dataclass(frozen=True)
+class RowLosses:
+    """Losses of all algorithms on the same rows: [algorithm, row]."""
+
+    losses: Floats
+    fold: Ints
+    n_folds: int
+    weight: Floats | None = None
+
+    @property
+    def table(self) -> OutOfFold:
+        k, n = self.losses.shape
+        codes, apart = np.zeros(n, dtype=np.int64), np.ones(k, dtype=np.bool_)
+        return OutOfFold(np.empty((k, n, 1)), codes, 2, self.fold, None, apart, self.weight)
 
 
-@lru_cache(maxsize=1_000)
-def _critical(n_algorithms: int, degrees: float) -> float:
-    """The quantile of the studentized range over sqrt(2); scipy's takes up to a second, this a few milliseconds."""
-    ranges = np.linspace(0.0, 14.0, 1_401)
-    z, step = np.linspace(-8.5, 8.5, 171, retstep=True)
-    density = np.exp(-0.5 * z**2) / np.sqrt(2 * np.pi)
-    between = special.ndtr(z) - special.ndtr(z - ranges[:, None])
-    below = n_algorithms * step * np.sum(density * between ** (n_algorithms - 1), axis=1)  # of normal ranges
-    if np.isinf(degrees):
-        return float(np.interp(1 - LEVEL, below, ranges)) / np.sqrt(2)
-    probability = (np.arange(4_000) + 0.5) / 4_000
-    deviation = np.sqrt(special.chdtri(degrees, probability) / degrees)
-    low, high = 0.0, 1e3
-    for _ in range(60):
-        middle = (low + high) / 2
-        is_below = np.mean(np.interp(middle * deviation, ranges, below)) < 1 - LEVEL
-        low, high = (middle, high) if is_below else (low, middle)
-    return (low + high) / 2 / np.sqrt(2)
+@dataclass(frozen=True)
+class Verdicts:
+    real: Bools
+    chance_of_best: Floats
 
 
-# ---------------------------------------------------------------- the chance of being the best
+def judge(rows: RowLosses, first: int, seed: int = 0) -> Verdicts:
+    worse = against_best(rows.losses, rows.table, seed).worse
+    return Verdicts(worse, ~worse / np.sum(~worse))
 
 
-def _chance_of_best(mean: Floats, covariance: Floats, tied: NDArray[np.bool_], seed: int) -> Floats:
-    """Posterior probability of the least expected loss; tied: the first and all that are not "real".
-
-    Expected losses of the tied are draws from one normal distribution, whose variance is estimated and often 0: then
-    they are equally likely. Without this shrinkage the best of K equal algorithms would look good by luck alone. The
-    others have a flat prior, since one bad algorithm carries no information on the differences between good ones.
-    """
-    k, n_tied = len(mean), int(np.sum(tied))
-    if k == 1 or not np.any(covariance):
-        return tied / n_tied
-    between = _variance_between(mean[tied], covariance[np.ix_(tied, tied)]) if n_tied > 1 else np.inf
-    design = np.eye(k)
-    if between == 0:  # one expected loss for all tied
-        if n_tied == k:
-            return np.full(k, 1 / k)
-        design = np.column_stack([tied.astype(np.float64), design[:, ~tied]])
-    inverse = np.linalg.inv(covariance)
-    precision = design.T @ inverse @ design
-    if 0 < between < np.inf:
-        precision[np.ix_(tied, tied)] += (np.eye(n_tied) - 1 / n_tied) / between
-    posterior = np.linalg.inv(precision)
-    centre = posterior @ design.T @ inverse @ mean
-    draws = np.random.default_rng([seed, 3]).standard_normal((DRAWS, len(centre)))
-    drawn = centre + draws @ np.linalg.cholesky((posterior + posterior.T) / 2).T
-    best = np.bincount(np.argmin(drawn, axis=1), minlength=len(centre)) / DRAWS
-    return np.asarray(design @ (best / design.sum(axis=0)))
-
-
-def _variance_between(mean: Floats, covariance: Floats) -> float:
-    """Restricted maximum likelihood of the variance of expected losses, over a grid that starts with 0."""
-    from scipy.linalg import helmert
-
-    contrasts = helmert(len(mean))
-    noise, axes = np.linalg.eigh(contrasts @ covariance @ contrasts.T)
-    square = (axes.T @ contrasts @ mean) ** 2
-    noise = np.maximum(noise, np.finfo(np.float64).tiny)
-    largest = max(float(square.max()), float(noise.max()))
-    grid = np.append(0.0, largest * np.geomspace(1e-6, 10.0, 500))[:, None]
-    unlikely = np.sum(np.log(grid + noise) + square / (grid + noise), axis=1)
-    return float(grid[np.argmin(unlikely), 0])
+def is_better(rows: RowLosses, one: int, other: int) -> bool:
+    return better_by_chance(rows.losses[[one, other]], rows.table) < LEVEL

@@ -1,0 +1,162 @@
+"""What the chosen model will lose on new rows: bootstrap bias corrected cross-validation.
+
+BBC-CV of Tsamardinos, Greasidou and Borboudakis (2018, section 3.2 and Algorithm 5): rows of the out-of-fold
+predictions are drawn with replacement, the whole choice is made on the drawn rows, and the rows left out measure it.
+The mean over draws is the estimate, and quantiles over draws are its interval. Nothing is trained.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+
+import numpy as np
+
+from electorate.arrays import Bools, Floats, Ints
+from electorate.comparison.choice import Choice, Chooser, Rule
+from electorate.comparison.metrics import METRICS
+
+MOST_DRAWS, FEWEST_DRAWS = 500, 100
+MOST_CELLS = 5e6  # draws x rows x classes
+BLOCK_CELLS = 2e6  # draws x rows that are fitted together
+MEANS = ("error", "log_loss", "mae")  # metrics that are means over rows of a function of the row
+SPARSE = 5  # the other metrics of all rules but the first are measured in every fifth draw
+WITH_CUT = ("error", "balanced_error", "f1")
+RARE = 0.2  # a class with a smaller share of the rows: errors alone show little
+
+
+@dataclass(frozen=True)
+class Bound:
+    """The estimate of a loss, its interval of 95%, and an upper limit of 95%."""
+
+    value: float
+    low: float
+    high: float
+    limit: float
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """choice: with all rows. bounds: by metric, as losses. row_losses: by metric, the mean of each row's losses over
+    the draws that left it out; NaN for rows that were always drawn.
+    """
+
+    choice: Choice
+    bounds: dict[str, Bound]
+    row_losses: dict[str, Floats]
+
+
+def n_draws_for(n_rows: int, n_classes: int) -> int:
+    return int(np.clip(MOST_CELLS // (n_rows * max(1, n_classes - 1)), FEWEST_DRAWS, MOST_DRAWS))
+
+
+def rarest_share(target: Ints) -> float:
+    """The share of the rows that the rarest class has."""
+    counts = np.bincount(target)
+    return float(np.min(counts[counts > 0]) / len(target))
+
+
+def metrics_shown(chooser: Chooser) -> list[str]:
+    """The metric asked for, the usual ones, and those that show what a rare class needs."""
+    table = chooser.table
+    names = ["error", "log_loss"] if table.n_classes else ["mae", "rmse"]
+    if table.n_classes and rarest_share(table.codes) < RARE:
+        names += ["auc", "balanced_error"]
+    return list(dict.fromkeys([chooser.metric.name, *names]))
+
+
+def evaluate(
+    chooser: Chooser,
+    rules: Sequence[Rule],
+    *,
+    metrics: Sequence[str] | None = None,
+    n_draws: int | None = None,
+    seed: int = 0,
+) -> list[Estimate]:
+    """The choice of each rule and what it loses; all rules are measured on the same draws.
+
+    The first rule is the one whose choice is handed over.
+    """
+    table, rules = chooser.table, list(rules)
+    names = metrics_shown(chooser) if metrics is None else list(metrics)
+    n_draws = n_draws_for(table.n_rows, table.n_classes) if n_draws is None else n_draws
+    loss_of = _RowLosses(chooser)
+    values = np.full((len(rules), len(names), n_draws), np.nan)
+    sums = np.zeros((len(rules), len(names), table.n_rows))
+    times = np.zeros(sums.shape)
+    rng = np.random.default_rng([seed, 5])
+    block = max(1, int(BLOCK_CELLS // table.n_rows))
+    for start in range(0, n_draws, block):
+        counts = table.draw(min(block, n_draws - start), rng)
+        stages = [(part, _drawn(counts, used)) for used, part in _stages(chooser)]
+        fitted = [chooser.fit(drawn) for _, drawn in stages]
+        for i in range(len(counts)):
+            parts = [np.flatnonzero((counts[i] == 0) & part) for part, _ in stages]
+            rows = np.concatenate(parts)
+            choices = [chooser.choices(drawn[i], f, i, rules) for (_, drawn), f in zip(stages, fitted, strict=True)]
+            weight = table.share[rows]
+            for m, name in enumerate(names):
+                if not len(rows) or (name not in MEANS and table.n_classes and len(np.unique(table.codes[rows])) < 2):
+                    continue
+                every = 1 if name in MEANS else SPARSE
+                for r in range(len(rules) if i % every == 0 else 1):
+                    times[r, m, rows] += 1
+                    losses = loss_of(name, [chosen[r] for chosen in choices], parts)
+                    values[r, m, start + i] = losses @ weight / weight.sum()
+                    sums[r, m, rows] += losses
+    final = chooser.choose(np.ones(table.n_rows), rules)
+    with np.errstate(invalid="ignore"):
+        means = sums / np.where(times > 0, times, np.nan)
+    return [
+        Estimate(
+            final[r],
+            {name: _bound(values[r, m]) for m, name in enumerate(names)},
+            {name: means[r, m] for m, name in enumerate(names)},
+        )
+        for r in range(len(rules))
+    ]
+
+
+def _stages(chooser: Chooser) -> list[tuple[Bools, Bools]]:
+    """Which rows a choice may use, and which it is measured on: with ordered folds, earlier folds and the next."""
+    table = chooser.table
+    folds = np.unique(table.fold)
+    if not table.ordered or len(folds) < 2:
+        return [(np.ones(table.n_rows, dtype=np.bool_), np.ones(table.n_rows, dtype=np.bool_))]
+    return [(table.fold < fold, table.fold == fold) for fold in folds[1:]]
+
+
+def _drawn(counts: Floats, used: Bools) -> Floats:
+    """The drawn rows among those that may be used; where a draw has none, all of them."""
+    drawn = counts * used
+    drawn[drawn.sum(axis=1) == 0] = used
+    return drawn
+
+
+class _RowLosses:
+    """Losses of the rows left out. Those of metrics that are means are stored by choice, since choices repeat."""
+
+    def __init__(self, chooser: Chooser) -> None:
+        self.chooser = chooser
+        self.of_all = lru_cache(max(8, int(MOST_CELLS // chooser.table.n_rows)))(self._of_all)
+
+    def __call__(self, name: str, choices: list[Choice], parts: list[Ints]) -> Floats:
+        if name in MEANS:
+            return np.concatenate([self.of_all(name, c)[rows] for c, rows in zip(choices, parts, strict=True)])
+        decisions = [self._decision(name, c)[rows] for c, rows in zip(choices, parts, strict=True)]
+        rows, table = np.concatenate(parts), self.chooser.table
+        scored = replace(table.scored(table.scores[0], rows), scores=np.concatenate(decisions))
+        return METRICS[name].losses(scored)
+
+    def _of_all(self, name: str, choice: Choice) -> Floats:
+        return METRICS[name].losses(self.chooser.table.scored(self._decision(name, choice)))
+
+    def _decision(self, name: str, choice: Choice) -> Floats:
+        return self.chooser.decision(choice) - (choice.cut if name in WITH_CUT else 0.0)
+
+
+def _bound(values: Floats) -> Bound:
+    values = values[~np.isnan(values)]
+    if not len(values):
+        return Bound(*[float("nan")] * 4)
+    low, high, limit = np.quantile(values, [0.025, 0.975, 0.95])
+    return Bound(float(values.mean()), float(low), float(high), float(limit))
