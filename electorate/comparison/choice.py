@@ -7,7 +7,7 @@ the bootstrap counts rows as often as they are drawn, so that the rows left out 
 cross-validation", Machine Learning 107, section 3.2).
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 
 import numpy as np
@@ -28,8 +28,8 @@ FEWEST_TEMPERATURES = 5
 PREVIEW = 2_000  # rows that show where the best temperature is
 MOST_MEMBERS = 8  # of a stack
 LEAST_WEIGHT = 0.05  # of a member
-GAP = 1e-3  # in log loss, from the best weights
-STEPS = 500  # of EM at most
+GAP = 1e-3  # of the log loss of a stack above the least
+STEPS = 100  # of EM at most
 CACHED = 2e7  # probabilities
 
 
@@ -56,7 +56,7 @@ class Choice:
     temperatures: tuple[float, ...]
     temperature: float = 1.0
     cut: float = 0.0
-    loss: float = float("nan")
+    loss: float = field(default=float("nan"), compare=False)
 
     @property
     def threshold(self) -> float:
@@ -223,12 +223,11 @@ class Chooser:
         if np.sum(keep) < 2:
             return None
         shares = shares[keep] / shares[keep].sum()
-        members = (tuple(map(float if i else int, a)) for i, a in enumerate((leaders[keep], shares, temperatures[keep])))
-        stack = Choice(*members)  # type: ignore[arg-type]
+        stack = Choice(tuple(leaders[keep].tolist()), tuple(shares.tolist()), tuple(temperatures[keep].tolist()))
         decision = self.decision(stack)
         temperature = self._temperature_of(decision, weight, float(counts.sum())) if self.table.n_classes else 1.0
         loss, cut = self._measure(temperature * decision, weight)
-        return Choice(stack.members, stack.weights, stack.temperatures, temperature, cut, loss)
+        return replace(stack, temperature=temperature, cut=cut, loss=loss)
 
     def _temperature_of(self, decision: Floats, weight: Floats, n_drawn: float) -> float:
         """From the grid, walking down from 1: the log loss is convex."""
@@ -258,9 +257,7 @@ class Chooser:
             value, cut = _best_cut(decision[:, 0], order, weight[None], self.table.codes == 1, self.criterion)
             return float(value[0]), float(cut[0])
         drawn = np.flatnonzero(weight)
-        scored = self.table.scored(decision)
-        scored = type(scored)(scored.target[drawn], scored.scores[drawn], scored.n_classes, weight=weight[drawn])
-        return self.metric.value(scored), 0.0
+        return self.metric.value(replace(self.table.scored(decision, drawn), weight=weight[drawn])), 0.0
 
     # ---------------------------------------------------------------- what a choice predicts
 
@@ -283,20 +280,21 @@ class Chooser:
 # ---------------------------------------------------------------- weights of a stack
 
 
-def likelihood_weights(own: Floats, weight: Floats) -> Floats:
+def likelihood_weights(own: Floats, weight: Floats, gap: float = GAP, steps: int = STEPS) -> Floats:
     """Convex weights of the greatest likelihood, by EM. own: [model, row], the probabilities of what happened.
 
     Each step multiplies w_j by the mean of p_j / sum_k w_k p_k. The logarithm of the largest of these means bounds the
     distance to the greatest likelihood (Cover 1984, "An algorithm for maximizing expected log investment return").
     """
-    share = weight / weight.sum()
+    drawn = np.flatnonzero(weight)
+    own, share = own[:, drawn], weight[drawn] / weight.sum()
     weights = np.full(len(own), 1 / len(own))
-    for _ in range(STEPS):
+    for _ in range(steps):
         ratio = own @ (share / (weights @ own))
         weights = weights * ratio
-        if np.max(ratio) < 1 + GAP:
+        if ratio.max() < 1 + gap:
             break
-    return weights / weights.sum()
+    return np.asarray(weights / weights.sum())
 
 
 def least_squares_weights(residuals: Floats, weight: Floats) -> Floats:

@@ -6,15 +6,14 @@ another training set would change. See docs/compare.md for what is assumed and b
 verdict is wrong.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import special
 
 from electorate.arrays import Bools, Floats, Ints
+from electorate.comparison.choice import MOST_MEMBERS, Chooser
 from electorate.comparison.estimate import RARE, Estimate, rarest_share
 from electorate.comparison.out_of_fold import OutOfFold
 
@@ -64,7 +63,7 @@ def better_by_chance(losses: Floats, table: OutOfFold) -> float:
     units, share, _ = by_unit(losses, table)
     if units.shape[1] < 2:
         return 1.0
-    variance = TRAINING * _variances(covariance(units, share), _smallest_contrasts(units, share))[0, 1]
+    variance = TRAINING * _variances(covariance(units, share))[0, 1]
     lead = float((units[1] - units[0]) @ share)
     if variance <= 0:
         return 1.0  # the losses are equal
@@ -99,7 +98,7 @@ def against_best(losses: Floats, table: OutOfFold, seed: int = 0) -> Differences
     if n_models < 2 or units.shape[1] < 2:
         return Differences(best, worse, np.where(np.arange(n_models) == best, 0.0, np.inf))
     plain = covariance(units, share)
-    variances = _variances(plain, _smallest_contrasts(units, share))
+    variances = _variances(plain)
     error = np.sqrt(training_factors(units, share, fold)[best] * variances[best])
     gap = means - means[best]
     is_apart = gap > 1e-9 * np.abs(units) @ share  # more than rounding
@@ -126,9 +125,8 @@ def training_factors(units: Floats, share: Floats, fold: Ints) -> Floats:
         return np.full((len(units), len(units)), TRAINING)
     centred = units - (units @ share)[:, None]
     sums = np.array([np.bincount(place, share * losses) for losses in centred])
-    none = np.zeros(len(units))
-    between = len(folds) / (len(folds) - 1) * _variances(sums @ sums.T, none)
-    within = _variances((centred * share**2) @ centred.T, none)
+    between = len(folds) / (len(folds) - 1) * _variances(sums @ sums.T)
+    within = _variances((centred * share**2) @ centred.T)
     differ = within > 1e-12 * np.max(within)
     ratio = np.where(differ, between / np.where(differ, within, 1.0), 0.0)
     typical = float(np.mean(ratio[differ])) if differ.any() else 0.0  # five folds show little about one pair
@@ -148,32 +146,28 @@ def _largest_difference(drawn: Floats, errors: Floats) -> float:
     first = np.argmin(drawn, axis=1)
     gaps = drawn - np.take_along_axis(drawn, first[:, None], axis=1)
     with np.errstate(invalid="ignore", divide="ignore"):
-        largest = np.max(np.where(gaps > 0, gaps / errors[first], 0.0), axis=1)
+        largest = np.max(np.where(errors[first] > 0, gaps / errors[first], 0.0), axis=1)
     return float(np.quantile(largest, 1 - LEVEL))
 
 
 # ---------------------------------------------------------------- candidates that may be dropped
 
 
-def droppable(
-    losses: Floats, algorithm: NDArray[np.integer], protected: int, table: OutOfFold, seed: int = 0, draws: int = 1_000
-) -> Bools:
+def droppable(chooser: Chooser, protected: int = MOST_MEMBERS, seed: int = 0, draws: int = 500) -> Bools:
     """[candidate]: worse than the best so far in more than 99% of draws of the rows tested so far.
 
-    BBCD-CV (Tsamardinos, Greasidou and Borboudakis 2018, section 3.3 and Algorithm 6). For candidates of the leading
-    algorithms, as many as `protected`, "the best" is the best of their own algorithm: it may be a member of a stack.
-    losses: [candidate, row].
+    BBCD-CV (Tsamardinos, Greasidou and Borboudakis 2018, section 3.3). For candidates of the leading algorithms, as
+    many as `protected`, "the best" is the best of their own algorithm: it may become a member of a stack.
     """
-    means = losses @ table.share / table.n_rows
-    order = np.argsort(means, kind="stable")
-    _, first = np.unique(algorithm[order], return_index=True)
-    leaders = order[np.sort(first)][:protected]
+    table, algorithm = chooser.table, chooser.algorithm
+    losses = np.where(chooser.is_model, chooser.fit(np.ones((1, table.n_rows))).criterion[0], np.inf)
+    order = np.argsort(losses, kind="stable")
+    first = np.unique(algorithm[order], return_index=True)[1]
     reference = np.full(len(losses), order[0])
-    for leader in leaders:
+    for leader in order[np.sort(first)][:protected]:
         reference[algorithm == algorithm[leader]] = leader
-    weight = table.draw(draws, np.random.default_rng([seed, 7])) * table.share
-    drawn = weight @ losses.T
-    return np.asarray(np.mean(drawn > drawn[:, reference], axis=0) > DROP)
+    drawn = chooser.fit(table.draw(draws, np.random.default_rng([seed, 7]))).criterion
+    return np.asarray(chooser.is_model & (np.mean(drawn > drawn[:, reference], axis=0) > DROP))
 
 
 # ---------------------------------------------------------------- the covariance of mean losses
@@ -200,12 +194,12 @@ def covariance(losses: Floats, share: Floats) -> Floats:
     if share[heaviest] > 0.5:  # the residual of such a row is inexact, or 0
         rest = np.where(np.arange(len(share)) == heaviest, 0.0, np.maximum(share, np.finfo(np.float64).tiny))
         influence[:, heaviest] = share[heaviest] * (losses[:, heaviest] - losses @ (rest / np.sum(rest)))
-    return np.asarray(influence @ influence.T)
+    return np.asarray(influence @ influence.T + np.diag(_smallest_contrasts(losses, share) ** 2))
 
 
-def _variances(plain: Floats, contrasts: Floats) -> Floats:
+def _variances(plain: Floats) -> Floats:
     """[model, model]: of the differences of mean losses."""
-    spread = np.diag(plain) + contrasts**2
+    spread = np.diag(plain)
     return np.asarray(np.maximum(spread[:, None] + spread - 2 * plain, 0.0) * (1 - np.eye(len(plain))))
 
 
@@ -222,3 +216,37 @@ def _smallest_contrasts(losses: Floats, share: Floats) -> Floats:
         apart = np.sqrt(np.sum(moved**2, axis=1) / np.maximum(1, np.sum(moved != 0, axis=1)))
         nearest[a] = np.min(apart[apart > 0], initial=np.inf)
     return np.where(np.isinf(nearest), 0.0, nearest)
+
+
+# ---------------------------------------------------------------- for `ranking`, whose losses are of nested folds
+
+
+@dataclass(frozen=True)
+class RowLosses:
+    """Losses of all algorithms on the same rows: [algorithm, row]."""
+
+    losses: Floats
+    fold: Ints
+    n_folds: int
+    weight: Floats | None = None
+
+    @property
+    def table(self) -> OutOfFold:
+        k, n = self.losses.shape
+        codes, apart = np.zeros(n, dtype=np.int64), np.ones(k, dtype=np.bool_)
+        return OutOfFold(np.empty((k, n, 1)), codes, 2, self.fold, None, apart, self.weight)
+
+
+@dataclass(frozen=True)
+class Verdicts:
+    real: Bools
+    chance_of_best: Floats
+
+
+def judge(rows: RowLosses, first: int, seed: int = 0) -> Verdicts:
+    worse = against_best(rows.losses, rows.table, seed).worse
+    return Verdicts(worse, ~worse / np.sum(~worse))
+
+
+def is_better(rows: RowLosses, one: int, other: int) -> bool:
+    return better_by_chance(rows.losses[[one, other]], rows.table) < LEVEL

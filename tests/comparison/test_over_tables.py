@@ -278,13 +278,13 @@ def test_simulated_chances_match_the_exact_ones():
 
 
 def test_rows_of_a_cross_validation_count_less():
-    """By the factor of Nadeau and Bengio, for 0-1 losses and for others."""
+    """By the factor for training that `compare` uses, for 0-1 losses and for others."""
     rng = np.random.default_rng(0)
     losses = (rng.random((2, 400)) < [[0.2], [0.25]]).astype(float)
     wins, lost = np.sum(losses[0] < losses[1]), np.sum(losses[0] > losses[1])
     for scale in (1.0, 3.0):
         found = over_outcomes(dict.fromkeys("ab", Outcomes(["A", "B"], scale * losses, None, 5)), 0)
-        wanted = stats.beta((wins / 2.25) + 1, (lost / 2.25) + 1).sf(0.5)
+        wanted = stats.beta((wins / 1.4) + 1, (lost / 1.4) + 1).sf(0.5)
         assert found.chances[0, 0, 1] == pytest.approx(wanted, abs=0.02)
         alone = over_outcomes(dict.fromkeys("ab", Outcomes(["A", "B"], scale * losses)), 0)
         assert alone.chances[0, 0, 1] == pytest.approx(stats.beta(wins + 1, lost + 1).sf(0.5), abs=0.02)
