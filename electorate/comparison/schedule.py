@@ -15,9 +15,8 @@ from numpy.typing import NDArray
 from electorate.comparison.choice import Chooser
 from electorate.comparison.fits import Failed, Fit, Plan, Result, Tested
 from electorate.comparison.folds import Splits
-from electorate.comparison.metrics import METRICS
 from electorate.comparison.out_of_fold import OutOfFold
-from electorate.comparison.rows import Floats, Rows
+from electorate.comparison.rows import Rows
 from electorate.comparison.verdicts import droppable
 
 Results = dict[Fit, Result]
@@ -116,18 +115,10 @@ class Schedule:
         if len(candidates) < 3:
             return []
         gathered = self.gather(numbers, candidates, results)
-        losses = self._losses(gathered)
-        mask = droppable(losses, gathered.algorithms, PROTECTED, gathered.table, self.plan.seed)
+        chooser = Chooser(gathered.table, gathered.algorithms, self.plan.metric)
+        mask = droppable(chooser, PROTECTED, self.plan.seed)
         kept = [c for c in candidates if self.plan.candidates[c].algorithm in self.named or self.plan.algorithm(c).baseline]
         return [c for c in candidates if mask[gathered.of(c)].all() and c not in kept]
-
-    def _losses(self, gathered: Columns) -> Floats:
-        """[column, row] of the loss that candidates are dropped by: the log loss, or the absolute error."""
-        if not self.plan.n_classes:
-            return np.abs(gathered.table.scores[:, :, 0] - gathered.table.target)
-        chooser = Chooser(gathered.table, gathered.algorithms, METRICS["log_loss"])
-        place = chooser.fit(np.ones((1, gathered.table.n_rows))).place[0]
-        return np.asarray(chooser.losses[np.arange(len(place)), place])
 
     # ------------------------------------------------------------ the table
 
