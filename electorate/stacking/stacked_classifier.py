@@ -38,8 +38,8 @@ class StackedClassifier(ClassifierMixin, StackedModel):
     n_folds : int, default=5
         The number of folds. Equal rows are in the same fold.
     lam : float, default=0.001
-        The L1 penalty: the weights alpha minimise mean (t - f)^2 + 2 lam sum(alpha) over rows and classes, where t is
-        1 for the class of the row and -1 for the others, and f = sum_j alpha_j (2 p_j - 1).
+        The L1 penalty: the weights alpha >= 0 minimise mean (t - f)^2 + 2 lam sum(alpha) over rows and classes, where t
+        is 1 for the class of the row and -1 for the others, and f = sum_j alpha_j (2 p_j - 1).
     weights : array-like or None, default=None
         Weights of the models, if they are known: then there is no cross-validation, and no calibration. They are
         divided by their sum.
@@ -69,8 +69,7 @@ class StackedClassifier(ClassifierMixin, StackedModel):
 
     Notes
     -----
-    Weights are not negative: a model whose weight would be negative beside the others is left out, and the rest weighed
-    again. :meth:`save` needs models of this package only. With other models, skops stores the stack.
+    Weights are not negative. :meth:`save` needs models of this package only. With other models, skops stores the stack.
 
     References
     ----------
