@@ -27,8 +27,8 @@ from electorate.voters.trees import Trees
 class StackedClassifier(ClassifierMixin, StackedModel):
     """Several classifiers as one: the weighted mean of their calibrated probabilities.
 
-    Every row is first predicted by models that were trained without it. QuadBoost-L1 [1]_ on these predictions gives
-    one weight per model; a model that adds nothing has none. Then all models are fitted to all rows [2]_.
+    Every row is first predicted by models that were trained without it. Least squares with QuadBoost's L1
+    penalty [1]_ give one weight per model; a model that adds nothing has none. Then all models are fitted to all rows [2]_.
 
     Parameters
     ----------
@@ -64,8 +64,6 @@ class StackedClassifier(ClassifierMixin, StackedModel):
     --------
     StackedRegressor : The same for numbers.
     compare : Offers a stack of the best algorithms.
-    QuadBoostRegressor : What the weights are computed with.
-    Columns : The voters of that: predictions of models.
 
     Notes
     -----

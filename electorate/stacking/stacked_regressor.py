@@ -23,8 +23,8 @@ from electorate.voters.regression_trees import RegressionTrees
 class StackedRegressor(RegressorMixin, StackedModel):
     """Several regressors as one: the weighted mean of their predictions.
 
-    Every row is first predicted by models that were trained without it. QuadBoost-L1 [1]_ on these predictions gives
-    one weight per model; a model that adds nothing has none. Then all models are fitted to all rows [2]_.
+    Every row is first predicted by models that were trained without it. Least squares with QuadBoost's L1
+    penalty [1]_ give one weight per model; a model that adds nothing has none. Then all models are fitted to all rows [2]_.
 
     Parameters
     ----------
@@ -34,8 +34,8 @@ class StackedRegressor(RegressorMixin, StackedModel):
     n_folds : int, default=5
         The number of folds. Equal rows are in the same fold.
     lam : float, default=0.001
-        The L1 penalty: the weights alpha >= 0 minimise mean (t - f)^2 + 2 lam sum(alpha), where t is the target in units
-        of its standard deviation, from its mean, and f the weighted sum of the predictions in the same units.
+        The L1 penalty: the weights alpha >= 0 minimise mean (t - f)^2 + 2 lam sum(alpha), where t is the target in
+        units of its standard deviation, from its mean, and f the weighted sum of the predictions in the same units.
     weights : array-like or None, default=None
         Weights of the models, if they are known: then there is no cross-validation. They are divided by their sum.
 

@@ -6,8 +6,8 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy.optimize import nnls
-from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris
 from sklearn.base import clone
+from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris
 from sklearn.dummy import DummyClassifier
 from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.metrics import log_loss
