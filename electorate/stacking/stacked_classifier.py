@@ -28,7 +28,8 @@ class StackedClassifier(ClassifierMixin, StackedModel):
     """Several classifiers as one: the weighted mean of their calibrated probabilities.
 
     Every row is first predicted by models that were trained without it. Least squares with QuadBoost's L1
-    penalty [1]_ give one weight per model; a model that adds nothing has none. Then all models are fitted to all rows [2]_.
+    penalty [1]_ give one weight per model; a model that adds nothing has none. Then all models are fitted to all
+    rows [2]_.
 
     Parameters
     ----------

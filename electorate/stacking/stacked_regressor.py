@@ -24,7 +24,8 @@ class StackedRegressor(RegressorMixin, StackedModel):
     """Several regressors as one: the weighted mean of their predictions.
 
     Every row is first predicted by models that were trained without it. Least squares with QuadBoost's L1
-    penalty [1]_ give one weight per model; a model that adds nothing has none. Then all models are fitted to all rows [2]_.
+    penalty [1]_ give one weight per model; a model that adds nothing has none. Then all models are fitted to all
+    rows [2]_.
 
     Parameters
     ----------
