@@ -31,6 +31,7 @@ from electorate.voters.trees import Stumps
 
 FOLD_SEED = 1992  # of the hashes that deal rows to the folds of cross-fitting
 
+
 @dataclass(eq=False, repr=False, kw_only=True)
 class BoostedClassifier(VotingClassifier, BoostedModel):
     """Subclasses define `_booster`."""
