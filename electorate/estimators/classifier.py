@@ -134,6 +134,7 @@ class BoostedClassifier(VotingClassifier, BoostedModel):
         if cv is not None and not (isinstance(cv, Integral) and cv >= 2):
             raise ValueError(f"calibrate: cv is {cv!r}: it must be an integer of at least 2, or None")
         refuse_lazy_for(f"{type(self).__name__}.calibrate", X)
+        X = inputs.indexable(X)
         labels = self._read_y(y, read_table(X).n_rows)
         unknown = np.setdiff1d(labels, self.classes_)
         if len(unknown):

@@ -8,8 +8,10 @@ from typing import Any, Self
 
 import narwhals.stable.v2 as nw
 import numpy as np
+from scipy.sparse import issparse
 
 from electorate.arrays import Floats
+from electorate.data.sparse_format import check_sparse
 from electorate.estimators.certified import refuse_without
 from electorate.grid import UNITS
 from electorate.model.median import Votes
@@ -211,7 +213,7 @@ def along(X: Any, feature: int | str) -> tuple[Floats, Any, Floats, str]:
     if not isinstance(frame, nw.DataFrame):
         if isinstance(feature, str):
             raise ValueError(f"feature={feature!r} names a column, and X has no names: give its position")
-        table = np.asarray(X, dtype=np.float64)
+        table = np.asarray(check_sparse(X).toarray() if issparse(X) else X, dtype=np.float64)
         grid = _points(table[:, feature], feature)
         rows = np.repeat(np.nanmedian(table, axis=0)[None], POINTS, axis=0)
         rows[:, feature] = grid
