@@ -27,7 +27,7 @@ COMMANDS = {
     "data": "list the papers' data sets, or fetch one",
     "warmup": "compile the kernels in advance, as part of a container image",
 }
-ERRORS = (ValueError, TypeError, OSError, MemoryError, RuntimeError, ImportError)
+EXPLAINED = (ValueError, TypeError, OSError, MemoryError, RuntimeError, ImportError)  # their texts say what to do
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -53,10 +53,12 @@ def main(arguments: list[str] | None = None) -> int:
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # nothing more is written at exit
         return 141
-    except ERRORS as error:
-        if os.environ.get("ELECTORATE_DEBUG"):
+    except Exception as error:
+        if options.traceback:
             raise
         text = str(error) or type(error).__name__
+        if not isinstance(error, EXPLAINED):
+            text = f"{type(error).__name__}: {' '.join(text.split())} (an error in electorate: --traceback shows where)"
         if isinstance(error, OSError) and error.strerror:
             text = (f"{error.filename}: " if error.filename else "") + error.strerror
         lines = [literal(line, 2000) for line in text.split("\n")]
@@ -90,6 +92,7 @@ def parser(command: str = "") -> argparse.ArgumentParser:
             formatter_class=argparse.RawDescriptionHelpFormatter,
         )
         module.add_options(one)
+        one.add_argument("--traceback", action="store_true", help="show where in the code an error occurred")
     return top
 
 

@@ -441,6 +441,8 @@ class ThinnedClassifier(TakesInstances, Undoing, Certified, Exported, VotingClas
     @property
     def bins_(self) -> Any:
         """Of the ensemble, where its voters are over bins."""
+        if not hasattr(self._input_model, "bins_"):
+            raise AttributeError("the voters of the thinned ensemble are not over bins")
         return self._input_model.bins_
 
     def _check_rows(self, X: Any, reset: bool) -> Any:

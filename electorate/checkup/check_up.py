@@ -15,6 +15,7 @@ from electorate.checkup.leaks import find_leaks
 from electorate.checkup.target import find_class_sizes, find_target_step
 from electorate.data.cleaning import Cleaning, Drop, ReadDates, ReadNumbers, Step
 from electorate.data.inputs import to_array
+from electorate.data.sparse_format import check_sparse
 from electorate.data.targets import guess_task
 from electorate.training.lazy_inputs import refuse_lazy_for
 
@@ -46,7 +47,7 @@ class CheckUp:
 
     def clean(self, X: Any) -> Any:
         """Return the cleaned columns of rows like those of the check-up, in a container of the same kind."""
-        return X if self.cleaning is None else self.cleaning.transform(X)
+        return check_sparse(X) if self.cleaning is None else self.cleaning.transform(X)
 
     def clean_target(self, y: Any) -> Any:
         """Return the target with one spelling per label, or as numbers if it was numbers stored as text."""

@@ -14,6 +14,7 @@ from electorate.data import inputs
 from electorate.data.cleaning import cleaned_target
 from electorate.data.targets import check_targets
 from electorate.escape import literal
+from electorate.stacking.pooling import pooled_decision
 from electorate.theory.binomial import binomial_bound, binomial_floor
 
 Floats = NDArray[np.float64]
@@ -181,9 +182,11 @@ def _score_classes(model: Any, X: Any, labels: NDArray[Any], weight: Floats | No
     if not np.any(np.isin(labels, classes)):
         raise ValueError(f"y has labels like {labels[:1].tolist()}: none is one of {classes.tolist()!r:.200}")
     codes = inputs.encode_labels(labels, classes, np.ones(len(labels)), "y")
-    decision = np.asarray(model.decision_function(X))
-    inputs.check_n_rows(codes, len(decision))
+    if not hasattr(model, "predict_proba"):
+        raise TypeError(f"scores needs probabilities, and this {type(model).__name__} has no predict_proba")
     proba = np.asarray(model.predict_proba(X))
+    inputs.check_n_rows(codes, len(proba))
+    decision = np.asarray(model.decision_function(X)) if hasattr(model, "decision_function") else pooled_decision(proba)
     rows = Scored(codes, decision[:, None] if decision.ndim == 1 else decision, len(classes), weight=weight)
     rows.__dict__["log_probabilities"] = np.log(np.clip(proba, SMALLEST, 1.0))
     metrics = {}

@@ -82,12 +82,12 @@ def too_large_refused(name: str) -> Iterator[None]:
 
 
 def indexable(X: Any) -> Any:
-    """Return X such that scikit-learn can take rows of it."""
+    """Return X such that scikit-learn can take rows of it; indices of a sparse matrix are checked."""
     frame = nw.from_native(X, pass_through=True)
     if isinstance(frame, nw.LazyFrame):
         return frame.collect().to_native()
     if issparse(X):
-        return X.tocsr()
+        return check_sparse(X).tocsr()
     return X if isinstance(frame, nw.DataFrame) or hasattr(X, "shape") else np.asarray(X)
 
 

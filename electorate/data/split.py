@@ -28,6 +28,19 @@ def hash_rows(X: Any, seed: int) -> Hashes:
     return run_locally(hash_rows_steps(X, seed))
 
 
+def deal_rows(X: Any, strata: Ints, n_parts: int, seed: int) -> Ints:
+    """Return the part of every row, by contents: the distinct rows of a stratum are dealt in the order of their hashes.
+
+    Equal rows of a stratum are in the same part, whatever the order of the rows.
+    """
+    hashes = hash_rows(X, seed)
+    kernels.fold(strata.astype(np.float64), hashes)
+    _, first, distinct = np.unique(hashes, return_index=True, return_inverse=True)
+    part = np.empty(len(first), dtype=np.int64)
+    part[np.argsort(strata[first], kind="stable")] = np.arange(len(first)) % n_parts
+    return np.asarray(part[distinct])
+
+
 def hash_rows_steps(X: Any, seed: int) -> ReduceSteps[Hashes]:
     """Return a hash of the contents of every row. A column that holds texts in any part is hashed as texts in all."""
     if isinstance(X, np.ndarray) and (X.ndim != 2 or X.dtype.kind not in "biuf"):

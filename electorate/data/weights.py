@@ -5,6 +5,7 @@ So scaling them by a power of two changes no bit, and a row of weight k equals k
 factors, so that this holds with class weights too.
 """
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -59,6 +60,24 @@ class Weights:
         if self.real is None:
             return self.times
         return self.times * np.maximum(1, np.rint(self.real * MOST_TIMES)).astype(np.int64)
+
+    def mean(self, values: Floats) -> float:
+        """The weighted mean of numbers of any size, the same for any order of the rows.
+
+        It comes from sums of integers. Their grid depends on the largest number and the sum of the weights only.
+        """
+        largest = float(np.abs(values).max(initial=0.0, where=self.times > 0))
+        if largest == 0 or not math.isfinite(largest):
+            return largest
+        power = math.frexp(largest)[1]
+        mass = self._sum(np.ones(len(values)), 0)
+        return math.ldexp(self._sum(values, power) / mass, power)
+
+    def _sum(self, values: Floats, power: int) -> int:
+        """The weighted sum of numbers up to 2^power, in units that let it fit into 62 bits."""
+        bits = 62 - (max(int(self.times.sum()), 1) - 1).bit_length()
+        real = values if self.real is None else values * self.real
+        return int((np.rint(np.ldexp(real, bits - power)).astype(np.int64) * self.times).sum())
 
 
 def read_weights(weight: Floats, factor: Floats | None = None) -> Weights:

@@ -43,6 +43,12 @@ class Certified:
         return electorate.convergence(self)
 
 
+def refuse_without(model: Any, attribute: str, what: str, models: str) -> None:
+    """TypeError for a model without an attribute that a function needs. models: those that have it, for the message."""
+    if not hasattr(model, attribute):
+        raise TypeError(f"{what} is for {models}, and this is a {type(model).__name__}")
+
+
 def refuse_others(model: Any, what: str) -> None:
     """TypeError for estimators of other libraries."""
     if not isinstance(model, Certified):

@@ -1,13 +1,12 @@
 """What all boosted classifiers share: labels, classes, and how votes become decisions and probabilities."""
 
 from dataclasses import dataclass
-from numbers import Real
+from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from scipy.special import expit, softmax
 from sklearn.base import clone
-from sklearn.model_selection import StratifiedKFold
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
@@ -15,6 +14,7 @@ from electorate.algorithms.protocol import Booster
 from electorate.arrays import AnyArray, Floats
 from electorate.data import inputs
 from electorate.data.row_subset import take_rows
+from electorate.data.split import deal_rows
 from electorate.data.table import read_table
 from electorate.estimators.base import BoostedModel, StopsEarly
 from electorate.estimators.voting import VotingClassifier
@@ -26,8 +26,10 @@ from electorate.training.classification import fit_classifier, groups_of
 from electorate.training.devices import has_formulas
 from electorate.training.lazy_inputs import refuse_lazy_for
 from electorate.training.traps import warn_of_traps
-from electorate.training.worker_data import ClassPlan, ClassWorkerData, Outline
+from electorate.training.worker_data import NO_WEIGHT, ClassPlan, ClassWorkerData, Outline
 from electorate.voters.trees import Stumps
+
+FOLD_SEED = 1992  # of the hashes that deal rows to the folds of cross-fitting
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -129,12 +131,20 @@ class BoostedClassifier(VotingClassifier, BoostedModel):
         self
         """
         check_is_fitted(self)
+        if cv is not None and not (isinstance(cv, Integral) and cv >= 2):
+            raise ValueError(f"calibrate: cv is {cv!r}: it must be an integer of at least 2, or None")
         refuse_lazy_for(f"{type(self).__name__}.calibrate", X)
+        X = inputs.indexable(X)
         labels = self._read_y(y, read_table(X).n_rows)
         unknown = np.setdiff1d(labels, self.classes_)
         if len(unknown):
             raise ValueError(f"calibrate: the model has not been trained with the class {unknown[:1].tolist()[0]!r}")
         weight = None if sample_weight is None else inputs.check_weight(sample_weight, len(labels))
+        if weight is not None:
+            used = np.flatnonzero(weight)
+            if not len(used):
+                raise ValueError(NO_WEIGHT)
+            X, labels, weight = take_rows(X, used), labels[used], weight[used]
         decision = self.decision_function(X) if cv is None else cross_fitted(self, X, labels, weight, cv)
         self.temperature_ = fit_temperature(decision, np.searchsorted(self.classes_, labels), weight)
         if cv is None:
@@ -201,13 +211,16 @@ class StagewiseClassifier(RoundsClassifier):
 def cross_fitted(model: BoostedClassifier, X: Any, labels: AnyArray, weight: Floats | None, n_folds: int) -> Floats:
     """The decision of every row by a model that is trained like this one without the rows of its fold."""
     decision = np.empty(len(labels) if model.n_classes_ == 2 else (len(labels), model.n_classes_))
-    for learn, test in StratifiedKFold(n_folds, shuffle=True, random_state=0).split(np.zeros(len(labels)), labels):
+    fold = deal_rows(X, np.searchsorted(model.classes_, labels), n_folds, FOLD_SEED)
+    for number in range(n_folds):
+        learn, test = np.flatnonzero(fold != number), np.flatnonzero(fold == number)
         weighted = {} if weight is None else {"sample_weight": weight[learn]}
-        other = clone(model).fit(take_rows(X, learn), labels[learn], **weighted)
-        if len(other.classes_) < model.n_classes_:
-            rare = np.setdiff1d(model.classes_, other.classes_).tolist()[0]
-            raise ValueError(f"calibrate: the class {rare!r} has too few rows for cv={n_folds}")
-        decision[test] = other.decision_function(take_rows(X, test))
+        rare = np.setdiff1d(model.classes_, labels[learn]).tolist()
+        if rare:
+            raise ValueError(f"calibrate: the class {rare[0]!r} has too few distinct rows for cv={n_folds}")
+        if len(test):
+            other = clone(model).fit(take_rows(X, learn), labels[learn], **weighted)
+            decision[test] = other.decision_function(take_rows(X, test))
     return decision
 
 

@@ -13,11 +13,11 @@ from typing import Any, ClassVar, Self
 import joblib
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import issparse
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.model_selection import check_cv
 from sklearn.utils.validation import check_is_fitted
 
+from electorate.data import inputs
 from electorate.data.row_subset import take_rows
 from electorate.estimators.base import Rows
 from electorate.estimators.certified import Certified
@@ -157,7 +157,7 @@ class QuadBoostClassifierCV(TakesInstances, CallbackSupport, Certified, Exported
         labels, weight = given.labels, given.weight
         if not np.any(weight > 0):
             raise ValueError(NO_WEIGHT)
-        rows = X.tocsr() if issparse(X) else X if hasattr(X, "shape") else np.asarray(X)
+        rows = inputs.indexable(X)
         points = self._points()
         splits = list(check_cv(self.cv, labels, classifier=True).split(np.zeros(len(labels)), labels))
         context = self._init_callback_context(max_subtasks=len(splits))

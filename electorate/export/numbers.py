@@ -6,6 +6,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from electorate.arrays import Floats
+from electorate.model.model_trees import no_ensemble
 from electorate.training.lazy_inputs import refuse_lazy_for
 
 
@@ -47,6 +48,8 @@ def export_input(model: Any, X: Any) -> Floats:
     refuse_lazy_for("export_input", X)
     model = getattr(model, "best_estimator_", model)
     check_is_fitted(model)
+    if not (hasattr(model, "ensemble_") or hasattr(model, "vote_")):
+        raise TypeError(no_ensemble(model, "export_input"))
     if not model._is_native:
         raise TypeError(f"{type(model).__name__} does not split columns into bins: its voters cannot be exported")
     table = model._check_rows(X, reset=False)

@@ -140,16 +140,16 @@ def certificate(
         share = f"{100 * seen.share:.2g}%"
         notes += [f"the file has a sample of the marks of the rows: {share} of held-out rows are compared"]
     risk = own_bounds(model, delta)
+    rows = None if train is None else LabelledRows.of(model, train, "train")
     if heldout is not None:
         bound, more = _held_out(model, error, heldout, delta, equal_rows)
         risk.append(bound)
         notes += more
-    if train is not None and isinstance(model, ThinnedClassifier):
-        risk += _weighed_bounds(model, LabelledRows.of(model, train, "train"), delta, equal_rows)
-    if train is not None and isinstance(model, StackedModel):
+    if rows is not None and isinstance(model, ThinnedClassifier):
+        risk += _weighed_bounds(model, rows, delta, equal_rows)
+    if rows is not None and isinstance(model, StackedModel):
         risk.append(refused("margins", DEEPBOOST, "a mean of models: nothing bounds how complex it is"))
-    elif train is not None and not risk_is_own(model):
-        rows = LabelledRows.of(model, train, "train")
+    elif rows is not None and not risk_is_own(model):
         labels = hasattr(model, "classes_")
         risk += _vote_bounds(model, rows, delta, draws) if labels else _median_bounds(model, error, rows, delta)
     training = [] if risk_is_own(model) else training_bounds(model, train)

@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from electorate.arrays import Floats, Ints
 from electorate.data.cleaning import clean_beforehand
+from electorate.data.sparse_format import check_sparse
 from electorate.inspection.margins import margins
 from electorate.model.text import column_names
 
@@ -50,12 +51,16 @@ class Importances:
 
 
 def check_explainable(model: Any, what: str) -> None:
-    """Raise TypeError for a model without voters of its own, such as one that combines several models."""
-    if not hasattr(model, "feature_importances_"):
-        name = type(model).__name__
+    """Raise TypeError for a model without importances, such as one that combines models of other libraries."""
+    if not hasattr(type(model), "feature_importances_"):
         raise TypeError(
-            f"{what} is for single models of electorate, and {name} is not one: pass one of its estimators_"
+            f"{what} is for models of electorate with feature_importances_, and {type(model).__name__} has none"
+            + (": pass one of its estimators_" if hasattr(model, "estimators_") else "")
         )
+    try:
+        model.feature_importances_  # noqa: B018 (some voters have none)
+    except AttributeError as error:
+        raise TypeError(f"{what} needs the importances of the columns: {error}") from error
 
 
 def column_importances(model: Any, X: Any, y: Any = None, *, repeats: int = 3, random_state: Any = 0) -> Importances:
@@ -115,7 +120,7 @@ class ShuffledRows:
         self.frame = frame.collect() if isinstance(frame, nw.LazyFrame) else frame
         self.is_frame = isinstance(self.frame, nw.DataFrame)
         if not self.is_frame:
-            self.array = X.toarray() if issparse(X) else np.array(X)
+            self.array = check_sparse(X).toarray() if issparse(X) else np.array(X)
         self.n_rows = len(self.frame) if self.is_frame else len(self.array)
 
     def shuffled(self, column: int, order: Ints) -> Any:

@@ -73,6 +73,7 @@ def rule_table(model: Any, X: Any = None, sample_weight: Any = None) -> RuleTabl
     +0.5...  if x0 <= 3...
     """
     refuse_lazy_for("rule_table", X)
+    model = getattr(model, "best_estimator_", model)
     check_is_fitted(model)
     ensemble, steps = model_trees(model, "rule_table")
     table = inputs.check_table(model, X, reset=False) if X is not None else None

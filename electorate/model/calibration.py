@@ -4,6 +4,7 @@ Probabilities are the softmax of the temperature times the decisions. The order 
 predictions do not change.
 """
 
+import math
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ from scipy.optimize import minimize_scalar
 from scipy.special import log_expit, log_softmax
 
 from electorate.arrays import Floats, Ints
+from electorate.data.weights import read_weights
 from electorate.model.decisions import ABSENT
 from electorate.modelfile import Contents, expect, require
 
@@ -26,29 +28,29 @@ def log_probabilities(decision: Floats, temperature: float) -> Floats:
 
 
 def fit_temperature(decision: Floats, codes: Ints, weight: Floats | None = None) -> float:
-    """The temperature of the least log loss; 1 without rows.
+    """The temperature of the least log loss; 1 without rows that count. The order of the rows does not matter.
 
     codes: the classes of the rows, from 0 on. The labels are smoothed as if one more row had another class than its
     own, so that the temperature is finite where every row is classified correctly (Platt 1999): a class that the model
     knows, since no temperature gives `ABSENT` ones a probability that counts.
     """
-    if not len(codes):
+    if not np.any(np.ones(len(codes)) if weight is None else weight):
         return 1.0
+    weights = read_weights(np.ones(len(codes)) if weight is None else weight)
     is_known = np.ones((len(codes), 2), dtype=np.bool_) if decision.ndim == 1 else decision > ABSENT
     n_others = np.maximum(1, is_known.sum(axis=1) - 1)
-    is_counted = weight is not None and np.array_equal(weight, np.rint(weight))  # a weight of k is the row k times
-    other = 1 / ((float(np.sum(weight)) if is_counted else len(codes)) + 2)  # type: ignore[arg-type]
+    other = 1 / (weights.n_counted + 2)
 
     def loss(logarithm: float) -> float:
         known = log_probabilities(decision, float(np.exp(logarithm)))
         own = known[np.arange(len(codes)), codes]
         rest = (np.where(is_known, known, 0.0).sum(axis=1) - own) / n_others
-        return -float(np.average((1 - other) * own + other * rest, weights=weight))
+        return -weights.mean((1 - other) * own + other * rest)
 
     squares = np.square(decision)
     if decision.ndim > 1:
         squares = np.where(is_known, squares, 0.0).sum(axis=1) / is_known.sum(axis=1)
-    spread = float(np.sqrt(np.average(squares, weights=weight))) or 1.0  # decisions may be in any unit
+    spread = math.sqrt(weights.mean(squares)) or 1.0  # decisions may be in any unit
     centre = -np.log(spread)
     found = minimize_scalar(loss, bounds=(centre + LOWEST, centre + HIGHEST), method="bounded", options={"xatol": 1e-4})
     return float(np.exp(found.x))

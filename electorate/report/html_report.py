@@ -10,6 +10,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from electorate.data.cleaning import clean_beforehand
+from electorate.data.inputs import check_table
 from electorate.data.row_subset import some_rows
 from electorate.inspection.importances import check_explainable, column_importances
 from electorate.model.text import column_names
@@ -125,7 +126,7 @@ def _profile(model: Any, X: Any, y: Any) -> DataProfile | None:
         return None
     known = model.bins_.categories
     return profile(
-        model._check_rows(X, reset=False), column_names(model), known.__contains__, y, getattr(model, "classes_", None)
+        check_table(model, X, reset=False), column_names(model), known.__contains__, y, getattr(model, "classes_", None)
     )
 
 

@@ -9,6 +9,7 @@ from typing import Any, Self
 import numpy as np
 
 from electorate.arrays import Floats
+from electorate.estimators.certified import refuse_without
 from electorate.inspection.margins import margins
 from electorate.report.drawing import SHADES, Display, finish, lines, named, on_both, panels, plain
 from electorate.theory.margins import Graph, Margins
@@ -202,6 +203,7 @@ class RobustErrorDisplay(Display):
         ax: Any = None,
     ) -> Self:
         """Of the rows that a MedBoostRegressor was fitted to, with the bound, and of test rows."""
+        refuse_without(estimator, "robust_error", "RobustErrorDisplay", "a MedBoostRegressor or LocMedBoostRegressor")
         rho = np.linspace(-1.0, 1.0, POINTS)
 
         def measured(X: Any, y: Any, weight: Any = None) -> list[float]:

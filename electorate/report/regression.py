@@ -8,8 +8,11 @@ from typing import Any, Self
 
 import narwhals.stable.v2 as nw
 import numpy as np
+from scipy.sparse import issparse
 
 from electorate.arrays import Floats
+from electorate.data.sparse_format import check_sparse
+from electorate.estimators.certified import refuse_without
 from electorate.grid import UNITS
 from electorate.model.median import Votes
 from electorate.report.drawing import Display, finish, plain, pyplot
@@ -18,6 +21,7 @@ from electorate.training.lazy_inputs import refuse_lazy_for
 Target = tuple[float, float, float] | None  # x, y, eps
 POINTS = 200  # along a feature
 MOST_VOTERS = 40  # drawn
+MEDIANS = "a MedBoostRegressor or LocMedBoostRegressor"
 
 
 @dataclass(eq=False, repr=False)
@@ -76,7 +80,10 @@ class QuantilesDisplay(Display):
     @classmethod
     def from_estimator(cls, estimator: Any, X: Any, feature: int | str, *, rho: float = 0.25, ax: Any = None) -> Self:
         """Of the voters of a fitted MedBoostRegressor along one feature, the others at their middle."""
+        refuse_without(estimator, "predict_interval", "QuantilesDisplay", MEDIANS)
         grid, rows, _, name = along(X, feature)
+        if not len(estimator.estimators_):
+            raise ValueError("QuantilesDisplay: the model has no voters to draw")
         predictions = np.stack([voter.predict(rows) for voter in estimator.estimators_[:MOST_VOTERS]], axis=1)
         low, high = estimator.predict_interval(rows, rho=rho)
         return cls(grid, predictions, low, estimator.predict(rows), high, rho=rho, name=name).plot(ax)
@@ -175,6 +182,7 @@ class IntervalDisplay(Display):
         rho, coverage
             As in ``predict_interval``; without either, rho = 0.25.
         """
+        refuse_without(estimator, "predict_interval", "IntervalDisplay", MEDIANS)
         rho = 0.25 if rho is None and coverage is None else rho
         grid, at, values, name = along(X, feature)
         low, high = estimator.predict_interval(at, rho=rho, coverage=coverage)
@@ -205,7 +213,7 @@ def along(X: Any, feature: int | str) -> tuple[Floats, Any, Floats, str]:
     if not isinstance(frame, nw.DataFrame):
         if isinstance(feature, str):
             raise ValueError(f"feature={feature!r} names a column, and X has no names: give its position")
-        table = np.asarray(X, dtype=np.float64)
+        table = np.asarray(check_sparse(X).toarray() if issparse(X) else X, dtype=np.float64)
         grid = _points(table[:, feature], feature)
         rows = np.repeat(np.nanmedian(table, axis=0)[None], POINTS, axis=0)
         rows[:, feature] = grid

@@ -10,6 +10,7 @@ from typing import Any, Self
 import numpy as np
 
 from electorate.arrays import Floats
+from electorate.estimators.certified import refuse_without
 from electorate.inspection.margins import log_mean
 from electorate.report.drawing import Display, finish, plain
 from electorate.theory import training
@@ -77,6 +78,8 @@ def _numbers(name: str, values: Any) -> Floats:
 
 
 def _proved(model: Any, rho: float) -> tuple[dict[str, Any], dict[str, Any], str]:
+    model = getattr(model, "best_estimator_", model)
+    refuse_without(model, "history_", "BoundDisplay", "models that are trained round by round")
     history = model.history_
     if hasattr(model, "error_bounds"):
         observed = {"margins of at most 0": history["margin_error"][: model.vote_.n_voters]} if rho == 0 else {}

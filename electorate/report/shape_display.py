@@ -8,6 +8,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from electorate.estimators.certified import refuse_without
 from electorate.inspection.shapes import ShapeFunction, deciles_of, shape_functions, shape_parts
 from electorate.report.drawing import SHADES, finish, panels, plain
 
@@ -63,6 +64,7 @@ class ShapeDisplay:
         deciles of the rows are marked. Without rows, those that can move the vote farthest.
         label: of more than two classes, the one whose votes are drawn.
         """
+        refuse_without(estimator, "classes_", "ShapeDisplay", "classifiers of stumps")
         about, deciles = _place(estimator, label), {}
         if X is None:
             shapes = shape_functions(estimator)[1]

@@ -8,6 +8,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from electorate.estimators.certified import refuse_without
 from electorate.inspection.shapes import tree_sizes
 from electorate.report.drawing import HATCHES, SHADES, Display, finish, named
 
@@ -53,6 +54,7 @@ class PathDisplay(Display):
     @classmethod
     def from_estimator(cls, estimator: Any, X: Any, y: Any, *, n_values: int = 50, ax: Any = None) -> Self:
         """The path of a QuadBoostClassifier over its pool, fitted to X and y here."""
+        refuse_without(estimator, "path", "PathDisplay", "a QuadBoostClassifier")
         path = estimator.path(X, y, n_values=n_values)
         names = getattr(X, "columns", ())  # where the columns are the voters, they have these names
         are_voters = type(estimator.estimator).__name__ == "Columns" and len(names) == path.weights.shape[1]

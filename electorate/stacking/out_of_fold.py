@@ -12,9 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 
-from electorate import kernels
 from electorate.data.row_subset import take_rows
-from electorate.data.split import hash_rows
+from electorate.data.split import deal_rows
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -38,17 +37,10 @@ class TrainingRows:
         return clone(estimator).fit(self.X, self.y, **weighted)
 
     def folds(self, strata: Ints, n_parts: int) -> Iterator[tuple["TrainingRows", Ints]]:
-        """Yield the training rows and the positions of the rows to predict, of every fold that has both.
-
-        The distinct rows of each stratum are dealt to the folds in the order of their hashes.
-        """
-        hashes = hash_rows(self.X, SEED)
-        kernels.fold(strata.astype(np.float64), hashes)
-        _, first, place = np.unique(hashes, return_index=True, return_inverse=True)
-        part = np.empty(len(first), dtype=np.int64)
-        part[np.argsort(strata[first], kind="stable")] = np.arange(len(first)) % n_parts
+        """Yield the training rows and the positions of the rows to predict, of every fold that has both."""
+        part = deal_rows(self.X, strata, n_parts, SEED)
         for number in range(n_parts):
-            predicted = part[place] == number
+            predicted = part == number
             if predicted.any() and not predicted.all():
                 yield self.take(np.flatnonzero(~predicted)), np.flatnonzero(predicted)
 

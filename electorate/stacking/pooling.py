@@ -1,4 +1,4 @@
-"""Pools of probabilities: their weighted mean, and the decision that it amounts to."""
+"""Pools of predictions: their weighted mean, and the decision that pooled probabilities amount to."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -7,9 +7,15 @@ Floats = NDArray[np.float64]
 SMALLEST = float(np.finfo(np.float64).eps)  # smaller probabilities are raised to this one before the logarithm
 
 
-def pool(proba: Floats, weights: Floats) -> Floats:
-    """[row, class]: the weighted mean of [model, row, class]."""
-    return np.asarray(np.tensordot(weights, proba, axes=1))
+def pool(outputs: Floats, weights: Floats) -> Floats:
+    """The weighted sum over models of [model, row] or [model, row, class].
+
+    Model by model: products of matrices round a row in another way where it is in another place.
+    """
+    total = np.zeros(outputs.shape[1:])
+    for weight, output in zip(weights.tolist(), outputs, strict=True):
+        total += weight * output
+    return total
 
 
 def pooled_decision(pooled: Floats) -> Floats:

@@ -16,6 +16,7 @@ from electorate.data import inputs
 from electorate.data.cleaning import Cleaning, cleaned
 from electorate.data.seen_rows import seen_of
 from electorate.estimators.certified import Certified
+from electorate.model.files import NotStorableError
 from electorate.modelfile import Contents
 from electorate.stacking import files
 from electorate.stacking.out_of_fold import TrainingRows
@@ -147,12 +148,19 @@ class StackedModel(Undoing, Certified, _BaseComposition):
     @property
     def bins_(self) -> Any:
         """Of a model over bins: they have the categories of the columns."""
-        return next(model.bins_ for model in self.estimators_ if hasattr(model, "bins_"))
+        bins = next((model.bins_ for model in self.estimators_ if hasattr(model, "bins_")), None)
+        if bins is None:
+            raise AttributeError("no model of the stack is over bins")
+        return bins
 
     @property
     def feature_importances_(self) -> Floats:
         """The weighted mean of the importances of the models."""
         check_is_fitted(self)
+        for name, model in zip(self.names_, self.estimators_, strict=True):
+            if not hasattr(model, "feature_importances_"):
+                kind = type(model).__name__
+                raise AttributeError(f"the model {name!r} of the stack is a {kind}, which has no feature_importances_")
         return np.asarray(self.weights_ @ np.array([model.feature_importances_ for model in self.estimators_]))
 
     @property
@@ -166,7 +174,10 @@ class StackedModel(Undoing, Certified, _BaseComposition):
     def digest_(self) -> str:
         """SHA-256 of the models and their weights: equal digests are equal models."""
         check_is_fitted(self)
-        return files.digest(self)
+        try:
+            return files.digest(self)
+        except AttributeError as error:
+            raise NotStorableError("The stack has no digest, since one of its models has none") from error
 
     def save(self, path: Any) -> None:
         """Write all models to one file that `electorate.load` reads; TypeError if one has no file format."""

@@ -27,8 +27,9 @@ from electorate.voters.trees import Trees
 class StackedClassifier(ClassifierMixin, StackedModel):
     """Several classifiers as one: the weighted mean of their calibrated probabilities.
 
-    Every row is first predicted by models that were trained without it. QuadBoost-L1 [1]_ on these predictions gives
-    one weight per model; a model that adds nothing has none. Then all models are fitted to all rows [2]_.
+    Every row is first predicted by models that were trained without it. Least squares with QuadBoost's L1
+    penalty [1]_ give one weight per model; a model that adds nothing has none. Then all models are fitted to all
+    rows [2]_.
 
     Parameters
     ----------
@@ -38,8 +39,8 @@ class StackedClassifier(ClassifierMixin, StackedModel):
     n_folds : int, default=5
         The number of folds. Equal rows are in the same fold.
     lam : float, default=0.001
-        The L1 penalty: the weights alpha minimise mean (t - f)^2 + 2 lam sum(alpha) over rows and classes, where t is
-        1 for the class of the row and -1 for the others, and f = sum_j alpha_j (2 p_j - 1).
+        The L1 penalty: the weights alpha >= 0 minimise mean (t - f)^2 + 2 lam sum(alpha) over rows and classes, where t
+        is 1 for the class of the row and -1 for the others, and f = sum_j alpha_j (2 p_j - 1).
     weights : array-like or None, default=None
         Weights of the models, if they are known: then there is no cross-validation, and no calibration. They are
         divided by their sum.
@@ -64,13 +65,10 @@ class StackedClassifier(ClassifierMixin, StackedModel):
     --------
     StackedRegressor : The same for numbers.
     compare : Offers a stack of the best algorithms.
-    QuadBoostRegressor : What the weights are computed with.
-    Columns : The voters of that: predictions of models.
 
     Notes
     -----
-    Weights are not negative: a model whose weight would be negative beside the others is left out, and the rest weighed
-    again. :meth:`save` needs models of this package only. With other models, skops stores the stack.
+    Weights are not negative. :meth:`save` needs models of this package only. With other models, skops stores the stack.
 
     References
     ----------

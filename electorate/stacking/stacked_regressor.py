@@ -12,6 +12,7 @@ from electorate.estimators.adaboost_r2 import AdaBoostRegressor
 from electorate.estimators.medboost import MedBoostRegressor
 from electorate.estimators.quadboost_regressor import QuadBoostRegressor
 from electorate.stacking.out_of_fold import TrainingRows
+from electorate.stacking.pooling import pool
 from electorate.stacking.stacked import Floats, Named, StackedModel
 from electorate.stacking.weights import weigh_predictions
 from electorate.training.lazy_inputs import row_by_row
@@ -22,8 +23,9 @@ from electorate.voters.regression_trees import RegressionTrees
 class StackedRegressor(RegressorMixin, StackedModel):
     """Several regressors as one: the weighted mean of their predictions.
 
-    Every row is first predicted by models that were trained without it. QuadBoost-L1 [1]_ on these predictions gives
-    one weight per model; a model that adds nothing has none. Then all models are fitted to all rows [2]_.
+    Every row is first predicted by models that were trained without it. Least squares with QuadBoost's L1
+    penalty [1]_ give one weight per model; a model that adds nothing has none. Then all models are fitted to all
+    rows [2]_.
 
     Parameters
     ----------
@@ -33,8 +35,8 @@ class StackedRegressor(RegressorMixin, StackedModel):
     n_folds : int, default=5
         The number of folds. Equal rows are in the same fold.
     lam : float, default=0.001
-        The L1 penalty: the weights alpha minimise mean (t - f)^2 + 2 lam sum(alpha), where t is the target in units of
-        its standard deviation, from its mean, and f the weighted sum of the predictions in the same units.
+        The L1 penalty: the weights alpha >= 0 minimise mean (t - f)^2 + 2 lam sum(alpha), where t is the target in
+        units of its standard deviation, from its mean, and f the weighted sum of the predictions in the same units.
     weights : array-like or None, default=None
         Weights of the models, if they are known: then there is no cross-validation. They are divided by their sum.
 
@@ -58,8 +60,7 @@ class StackedRegressor(RegressorMixin, StackedModel):
 
     Notes
     -----
-    Weights are not negative: a model whose weight would be negative beside the others is left out, and the rest weighed
-    again. :meth:`save` needs models of this package only. With other models, skops stores the stack.
+    Weights are not negative. :meth:`save` needs models of this package only. With other models, skops stores the stack.
 
     References
     ----------
@@ -103,4 +104,4 @@ class StackedRegressor(RegressorMixin, StackedModel):
     def predict(self, X: Any) -> Floats:
         """The weighted mean of the predictions of the models."""
         X = self._read(X)
-        return np.asarray(self.weights_ @ np.array([model.predict(X) for model in self.estimators_]))
+        return pool(np.array([model.predict(X) for model in self.estimators_]), self.weights_)

@@ -13,9 +13,11 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
 from sklearn.dummy import DummyClassifier
 from sklearn.ensemble._base import _set_random_states
-from sklearn.utils import _safe_indexing, check_random_state
+from sklearn.utils import check_random_state
 from sklearn.utils.validation import has_fit_parameter
 
+from electorate.data.row_subset import take_rows
+from electorate.data.sparse_format import check_sparse
 from electorate.voters.instances import refuse_classes
 from electorate.voters.leaves import label_outputs, log_odds_outputs
 from electorate.voters.trees import Search, Voter
@@ -126,7 +128,7 @@ class WrappedRegressor(_WrappedEstimator):
         weights = engine.weights(kappa)  # type: ignore[attr-defined]
         if self.draws:
             rows = self.random.choice(n_rows, size=n_rows, replace=True, p=weights)
-            fitted.fit(_safe_indexing(self.X, rows), _safe_indexing(self.y, rows))
+            fitted.fit(take_rows(self.X, rows), self.y[rows])
         else:
             fitted.fit(self.X, self.y, sample_weight=weights)
         return Voter([], [], np.zeros((0, 0), dtype=np.int64), fitted, finite_predictions(fitted, self.X)), np.zeros(
@@ -176,12 +178,12 @@ class Resampled(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
             if label not in drawn:
                 spare = np.flatnonzero(np.isin(y[rows], drawn[counts > 1]))
                 rows[spare[random.randint(len(spare))]] = np.flatnonzero((y == label) & (odds > 0))[0]
-        self.estimator_ = clone(self.estimator).fit(_safe_indexing(X, rows), y[rows])
+        self.estimator_ = clone(self.estimator).fit(take_rows(X, rows), y[rows])
         self.classes_ = self.estimator_.classes_
         return self
 
     def predict(self, X: Any) -> NDArray[Any]:
-        return np.asarray(self.estimator_.predict(X))
+        return np.asarray(self.estimator_.predict(check_sparse(X)))
 
     @property
     def predict_proba(self) -> Callable[[Any], NDArray[np.float64]]:

@@ -24,7 +24,7 @@ import sklearn.utils.multiclass
 from samples import read_table
 
 import electorate
-from electorate import AdaBoostClassifier
+from electorate import AdaBoostClassifier, StackedClassifier
 from electorate.cli import COMMANDS, main
 from electorate.escape import cell, literal
 from electorate.tables.source import Source, TableError
@@ -39,6 +39,39 @@ def table(n: int = 80) -> pd.DataFrame:
     frame.loc[::9, "x"] = np.nan
     frame["y"] = np.where((frame["x"].fillna(0) > 0) ^ (frame["c"] == "red"), "yes", "no")
     return frame
+
+
+@pytest.mark.parametrize(
+    "error",
+    [KeyError("a\nb"), AttributeError(), ZeroDivisionError("x"), AssertionError(), StopIteration(), IndexError("i")],
+)
+def test_any_exception_is_one_line_and_traceback_raises_it(error, capsys, monkeypatch):
+    def run(options):
+        raise error
+
+    monkeypatch.setattr("electorate.commands.verify.run", run)
+    assert main(["verify", "m"]) == 1
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert re.fullmatch(rf"electorate verify: {type(error).__name__}: .*--traceback.*\n", err)
+    with pytest.raises(type(error)):
+        main(["verify", "m", "--traceback"])
+
+
+def test_every_command_has_traceback(capsys):
+    for command in COMMANDS:
+        with pytest.raises(SystemExit):
+            main([command, "--help"])
+        assert "--traceback" in capsys.readouterr().out
+
+
+def test_reports_and_explanations_of_stacks(there):
+    stack = StackedClassifier([("a", AdaBoostClassifier(n_estimators=2)), ("b", AdaBoostClassifier(n_estimators=4))])
+    frame = table()
+    stack.fit(frame[["x", "c", "n"]].astype({"c": "category"}), frame["y"]).save("m")
+    assert main(["report", "m", "t.csv", "--target", "y", "-o", "r.html"]) == 0
+    assert Path("r.html").read_text().startswith("<!DOCTYPE html>")
+    assert main(["explain", "m", "t.csv", "--target", "y"]) == 0
 
 
 @pytest.fixture

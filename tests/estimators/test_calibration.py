@@ -46,8 +46,13 @@ def test_cross_fitting_is_close_to_calibrating_on_new_rows():
     assert crossed == pytest.approx(model.calibrate(X[2_000:], y[2_000:]).temperature_, rel=0.25)
     rare = np.where(np.arange(100) == 0, "b", "a")
     other = electorate.AdaBoostClassifier(n_estimators=2).fit(X[:100], rare)
-    with pytest.raises(ValueError, match="'b' has too few rows for cv=2"):
+    with pytest.raises(ValueError, match="'b' has too few distinct rows for cv=2"):
         other.calibrate(X[:100], rare, cv=2)
+    for cv in (0, 1, 2.5):
+        with pytest.raises(ValueError, match="cv is"):
+            other.calibrate(X[:100], rare, cv=cv)
+    with pytest.raises(ValueError, match="zero for every row"):
+        other.calibrate(X[:100], rare, np.zeros(100))
     with pytest.raises(ValueError, match="not been trained with the class 'z'"):
         model.calibrate(X[:2], np.array(["a", "z"]))
 
@@ -66,6 +71,29 @@ def test_the_temperature_has_the_least_log_loss_and_is_finite():
         assert loss(found) <= min(loss(found * factor) for factor in (0.5, 0.9, 1.1, 2.0)) + 1e-6
     assert np.isfinite(fit_temperature(np.array([1.0, -1.0]), np.array([1, 0])))
     assert fit_temperature(np.empty(0), np.empty(0, int)) == 1.0
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_neither_order_nor_repetition_of_rows_changes_the_temperature(n_classes):
+    rng = np.random.default_rng(0)
+    decision = rng.normal(size=301) if n_classes == 2 else rng.normal(size=(301, n_classes))
+    codes, weight = rng.integers(0, n_classes, 301), rng.integers(0, 4, 301)
+    first = fit_temperature(decision, codes, weight.astype(float))
+    repeated = np.repeat(np.arange(301), weight)
+    assert fit_temperature(decision[repeated], codes[repeated]) == first
+    for _ in range(5):
+        order = rng.permutation(301)
+        assert fit_temperature(decision[order], codes[order], weight[order].astype(float)) == first
+    assert fit_temperature(decision, codes, np.zeros(301)) == 1.0
+
+
+def test_neither_order_nor_repetition_of_rows_changes_cross_fitting():
+    X, y = data(3, 200)
+    model = electorate.AdaBoostClassifier(Trees(2), n_estimators=5).fit(X, y)
+    weight = np.random.default_rng(0).integers(0, 3, len(y))
+    first = model.calibrate(X, y, weight, cv=3).temperature_
+    rows = np.random.default_rng(1).permutation(np.repeat(np.arange(len(y)), weight))
+    assert model.calibrate(X[rows], y[rows], cv=3).temperature_ == first
 
 
 def test_a_class_that_the_model_does_not_know_has_no_say():

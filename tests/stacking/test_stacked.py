@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy.optimize import nnls
+from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris
 from sklearn.dummy import DummyClassifier
 from sklearn.linear_model import LogisticRegression, Ridge
@@ -18,15 +19,19 @@ import electorate
 from electorate import (
     AdaBoostClassifier,
     AdaBoostRegressor,
+    MedBoostRegressor,
     ModelFormatError,
+    QuadBoostClassifier,
     QuadBoostRegressor,
     RealAdaBoostClassifier,
+    RegressionTrees,
     StackedClassifier,
     StackedRegressor,
     Trees,
     modelfile,
 )
 from electorate.commands.verify import facts
+from electorate.data.weights import read_weights
 from electorate.model.decisions import ABSENT, for_all_classes
 from electorate.stacking import weights
 from electorate.stacking.out_of_fold import TrainingRows
@@ -54,23 +59,69 @@ def test_weights_are_those_of_least_squares_without_negative_ones(n_classes):
     proba = rng.dirichlet(np.ones(n_classes), size=(4, 300))
     codes = np.argmax(proba[0] + proba[1] + 0.3 * rng.random((300, n_classes)), axis=1)
     weight = rng.integers(1, 4, 300).astype(float)
-    found = weights.weigh_probabilities(proba, codes, weight, lam=0.0)
+    shares = weights.weigh_probabilities(proba, codes, weight, lam=0.0)
     root = np.sqrt(np.repeat(weight, n_classes))
     wanted = np.where(np.arange(n_classes) == codes[:, None], 1.0, -1.0).ravel()
     best = nnls(root[:, None] * (2 * proba - 1).reshape(4, -1).T, root * wanted)[0]
-    assert found == pytest.approx(best / best.sum(), abs=1e-3)
+    assert shares == pytest.approx(best / best.sum(), abs=1e-10)
 
 
 def test_weights_of_predictions_are_those_of_least_squares():
     rng = np.random.default_rng(0)
     target = rng.normal(5, 20, 400)
     predicted = target + rng.normal(size=(3, 400)) * np.array([[2.0], [4.0], [8.0]])
-    found = weights.weigh_predictions(predicted, target, None, lam=0.0)
+    shares = weights.weigh_predictions(predicted, target, None, lam=0.0)
     best = np.linalg.lstsq((predicted - target.mean()).T, target - target.mean(), rcond=None)[0]
-    assert found == pytest.approx(best / best.sum(), abs=1e-3)
-    assert np.argmax(found) == 0
-    moved = weights.weigh_predictions(7 * predicted - 3, 7 * target - 3, None, lam=0.0)
-    assert moved == pytest.approx(found, abs=1e-4)
+    assert shares == pytest.approx(best / best.sum(), abs=1e-10)
+    assert np.argmax(shares) == 0
+    for factor, shift in ((7, -3), (2.0**900, 0), (2.0**-900, 0)):
+        moved = weights.weigh_predictions(factor * predicted + shift, factor * target + shift, None, lam=0.0)
+        assert moved == pytest.approx(shares, abs=1e-10)
+
+
+def least_squares_problem(rng, kind):
+    """[column, row], target, weights: columns that may be equal, opposite, nearly equal, 0 or sums of others."""
+    n_columns, n_rows = int(rng.integers(2, 12)), int(rng.integers(3, 60))
+    columns = rng.normal(size=(n_columns, n_rows)) * 10.0 ** rng.integers(-3, 4, size=(n_columns, 1))
+    last = {
+        "equal": columns[0],
+        "opposite": -2 * columns[0],
+        "nearly equal": columns[0] * (1 + 1e-5 * rng.normal(size=n_rows)),
+        "zero": np.zeros(n_rows),
+        "a sum": columns[0] + columns[-2],
+    }
+    columns[-1] = last.get(kind, columns[-1])
+    share = np.maximum(0, rng.normal(size=n_columns)) / np.maximum(np.abs(columns).max(axis=1), 1e-9)
+    target = share @ columns + rng.normal(size=n_rows) * rng.choice([0.0, 0.1, 1.0])
+    return columns, target, rng.integers(1, 4, n_rows).astype(float)
+
+
+@pytest.mark.parametrize("kind", ["any", "equal", "opposite", "nearly equal", "zero", "a sum"])
+@pytest.mark.parametrize("lam", [0.0, 1e-3, 0.1])
+def test_weights_are_the_minimum(kind, lam):
+    """By the Karush-Kuhn-Tucker conditions, and no worse than SciPy's solver of non-negative least squares.
+
+    For SciPy, the penalty is one more row, s sum(alpha) with the target -lam / s: its square is 2 lam sum(alpha), and a
+    constant, and (s sum(alpha))^2, which is too small to matter.
+    """
+    rng = np.random.default_rng([int(1000 * lam), len(kind)])
+    for _ in range(25):
+        columns, target, weight = least_squares_problem(rng, kind)
+        alpha = weights.penalised_least_squares(columns, target, read_weights(weight), lam)
+        share = weight / weight.sum()
+        size = np.sqrt((share * columns**2).sum(axis=1))
+        slope = columns @ (share * (target - alpha @ columns)) - lam
+        near = 1e-9 * size * np.sqrt(share @ target**2)
+        assert np.all(alpha >= 0)
+        assert np.all(slope <= near)
+        assert np.all(np.abs(slope[alpha > 0]) <= near[alpha > 0])
+
+        def objective(alpha, columns=columns, target=target, share=share):
+            return share @ (target - alpha @ columns) ** 2 + 2 * lam * alpha.sum()
+
+        root, s = np.sqrt(share), 1e-4
+        rows = np.vstack([(root * columns).T, np.full(len(columns), s)])
+        assert objective(alpha) <= objective(nnls(rows, np.append(root * target, -lam / s))[0]) + 1e-9
 
 
 def test_a_penalty_leaves_models_out():
@@ -87,11 +138,54 @@ def test_without_help_of_any_model_the_best_one_has_all_the_weight():
     assert weights.weigh_probabilities(wrong, np.ones(20, dtype=np.int64), None, lam=0.0).tolist() == [0.0, 1.0]
 
 
-def test_rows_for_weights_are_limited(monkeypatch):
-    monkeypatch.setattr(weights, "MOST_CELLS", 10)
-    assert weights.evenly_spaced(100, 5).tolist() == [0, 24, 49, 74, 99]
-    proba = np.random.default_rng(0).dirichlet([1, 1], size=(2, 50))
-    assert weights.weigh_probabilities(proba, np.arange(50) % 2, None, 0.0).sum() == pytest.approx(1)
+def test_predictions_that_are_no_numbers_are_refused():
+    predicted = np.array([[1.0, 2.0, 3.0], [1.0, np.inf, 3.0]])
+    with pytest.raises(ValueError, match="model 2 of the stack has predictions that are not finite"):
+        weights.weigh_predictions(predicted, np.array([1.0, 2.0, 4.0]), None, 0.0)
+
+
+# ---------------------------------------------------------------- order and weights of the rows
+
+
+def stack_and_rows(which, n_rows=120):
+    rng = np.random.default_rng(7)
+    X = rng.normal(size=(n_rows, 4))
+    score = X[:, 0] + X[:, 1] ** 2 + 1.5 * rng.normal(size=n_rows)
+    if which == "numbers":
+        named = [*NUMBERS, ("median of trees", MedBoostRegressor(RegressionTrees(2), n_estimators=5))]
+        return StackedRegressor(named, n_folds=3, lam=0.0), X, score
+    y = np.digitize(score, [1.0] if which == "two classes" else [0.5, 1.5])
+    return StackedClassifier([*SMALL, ("quad", QuadBoostClassifier(n_estimators=5))], n_folds=3, lam=0.0), X, y
+
+
+def outputs_of(model, X):
+    return model.predict_proba(X) if hasattr(model, "predict_proba") else model.predict(X)
+
+
+@pytest.mark.parametrize("which", ["two classes", "three classes", "numbers"])
+@pytest.mark.parametrize("weighing", ["equal", "whole", "real"])
+def test_the_order_of_the_rows_does_not_matter(which, weighing):
+    stack, X, y = stack_and_rows(which)
+    rng = np.random.default_rng(0)
+    weight = {"equal": None, "whole": rng.integers(0, 4, len(y)).astype(float), "real": rng.random(len(y))}[weighing]
+    first = clone(stack).fit(X, y, sample_weight=weight)
+    assert len(first.names_) > 1  # else there would be nothing to weigh
+    for _ in range(3):
+        order = rng.permutation(len(y))
+        other = clone(stack).fit(X[order], y[order], sample_weight=None if weight is None else weight[order])
+        assert other.digest_ == first.digest_
+        assert getattr(other, "temperature_", None) == getattr(first, "temperature_", None)
+        assert np.array_equal(outputs_of(other, X[order]), outputs_of(first, X)[order])
+
+
+@pytest.mark.parametrize("which", ["two classes", "three classes", "numbers"])
+def test_a_row_of_weight_k_is_k_rows(which):
+    stack, X, y = stack_and_rows(which)
+    weight = np.random.default_rng(1).integers(0, 4, len(y))
+    weighted = clone(stack).fit(X, y, sample_weight=weight)
+    repeated = clone(stack).fit(np.repeat(X, weight, axis=0), np.repeat(y, weight))
+    assert weighted.digest_ == repeated.digest_
+    assert np.array_equal(outputs_of(weighted, X), outputs_of(repeated, X))
 
 
 # ---------------------------------------------------------------- folds
@@ -177,7 +271,7 @@ def test_given_weights_need_no_cross_validation():
     X, y = load_diabetes(return_X_y=True)
     model = StackedRegressor([*NUMBERS, ("linear", Ridge())], weights=[1, 0, 3]).fit(X, y)
     assert model.names_ == ["median", "linear"]
-    alone = [clone.fit(X, y).predict(X) for clone in (AdaBoostRegressor(n_estimators=3), Ridge())]
+    alone = [one.fit(X, y).predict(X) for one in (AdaBoostRegressor(n_estimators=3), Ridge())]
     assert model.predict(X) == pytest.approx(0.25 * alone[0] + 0.75 * alone[1])
     for bad in ([1, 2], [0, 0, 0], [1, -1, 1]):
         with pytest.raises(ValueError, match="weight"):
