@@ -79,14 +79,18 @@ def build(model: Any, for_classes: bool, settings: dict[str, Any], random_state:
         estimator = clone(model)
     known = estimator.get_params(deep=False)
     for name, value in settings.items():
-        own = "max_iter" if name == "n_estimators" and "Hist" in type(estimator).__name__ else name
-        if name == "loss" and type(estimator).__name__ == "DummyRegressor":
-            own, value = "strategy", "median" if value == "absolute_error" else "mean"
+        own, given = name, value
+        if name == "n_estimators" and "max_iter" in known and "learning_rate" in known:
+            own = "max_iter"
+        elif name == "C" and "alpha" in known and "C" not in known:
+            own, given = "alpha", 1 / value
+        elif name == "loss" and type(estimator).__name__ == "DummyRegressor":
+            own, given = "strategy", "median" if value == "absolute_error" else "mean"
         if own not in known:
-            if name == "loss" and value == "squared_error":
+            if value == "squared_error":  # what the others minimise
                 continue
             raise ValueError(f"{name}={value!r}: model={model!r} has no such setting; leave it out")
-        estimator.set_params(**{own: value})
+        estimator.set_params(**{own: given})
     return estimator
 
 

@@ -37,7 +37,7 @@ from electorate.training.rollback import Undoing
 from electorate.training.worker_data import NO_WEIGHT
 
 COMMON = ("n_estimators", "learning_rate", "max_depth", "max_features", "min_samples_leaf", "max_leaf_nodes")
-BOOSTED = ("l2_regularization", "early_stopping")
+OTHERS = ("C", "l2_regularization", "early_stopping")
 
 
 class CategoryCodes(NamedTuple):
@@ -63,6 +63,7 @@ class PeerModel(Undoing, Certified, SavedModel):
     max_features: Any = None
     min_samples_leaf: Any = None
     max_leaf_nodes: int | None = None
+    C: float | None = None
     l2_regularization: float | None = None
     early_stopping: bool | None = None
     categorical_features: Any = "from_dtype"
@@ -70,7 +71,7 @@ class PeerModel(Undoing, Certified, SavedModel):
     n_jobs: int | None = None
 
     cleaning_: ClassVar[Cleaning | None] = None  # of the columns, where the fitted model has one
-    _settings: ClassVar[tuple[str, ...]] = (*COMMON, *BOOSTED)
+    _settings: ClassVar[tuple[str, ...]] = (*COMMON, *OTHERS)
     _for_classes: ClassVar[bool]
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "model": [StrOptions(set(outside_fits.KINDS)), HasMethods(["fit", "predict"])],
@@ -80,6 +81,7 @@ class PeerModel(Undoing, Certified, SavedModel):
         "max_features": [Interval(Real, 0, None, closed="neither"), str, None],
         "min_samples_leaf": [Interval(Real, 0, None, closed="neither"), None],
         "max_leaf_nodes": [Interval(Integral, 2, None, closed="left"), None],
+        "C": [Interval(Real, 0, None, closed="neither"), None],
         "l2_regularization": [Interval(Real, 0, None, closed="left"), None],
         "early_stopping": ["boolean", None],
         "categorical_features": [StrOptions({"from_dtype"}), "array-like", None],
@@ -201,6 +203,9 @@ class PeerModel(Undoing, Certified, SavedModel):
         name = type(self.model).__name__
         tags.input_tags.sparse = True
         tags.input_tags.allow_nan = not name.startswith("GradientBoosting")
+        if self.model == "constant":
+            scored = tags.classifier_tags if self._for_classes else tags.regressor_tags
+            scored.poor_score = True
         return tags
 
     # ------------------------------------------------------------ files
@@ -321,6 +326,8 @@ class PeerClassifier(ClassifierMixin, PeerModel):
         The number of trees, or of rounds of gradient boosting. None is scikit-learn's default, as for the others below.
     learning_rate, max_depth, max_features, min_samples_leaf, max_leaf_nodes : default=None
         As in scikit-learn, for models that have them.
+    C : float or None, default=None
+        Of "linear": the inverse of the penalty, 1 / alpha of a ridge regression.
     l2_regularization : float or None, default=None
         Of "hgb".
     early_stopping : bool or None, default=None
@@ -331,8 +338,6 @@ class PeerClassifier(ClassifierMixin, PeerModel):
         Seed of the model, unless an estimator is given.
     n_jobs : int or None, default=None
         Threads. Gradient boosting is fitted with as many as OpenMP has.
-    C : float or None, default=None
-        Of "linear": the inverse of the penalty.
     class_weight : dict, "balanced" or None, default=None
         Factors of the weights of the classes.
 
@@ -371,14 +376,11 @@ class PeerClassifier(ClassifierMixin, PeerModel):
     """
 
     _: KW_ONLY
-    C: float | None = None
     class_weight: Any = None
 
     _for_classes = True
-    _settings = (*PeerModel._settings, "C")
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **PeerModel._parameter_constraints,
-        "C": [Interval(Real, 0, None, closed="right"), None],
         "class_weight": [dict, StrOptions({"balanced"}), None],
     }
 
@@ -469,6 +471,8 @@ class PeerRegressor(RegressorMixin, PeerModel):
         The number of trees, or of rounds of gradient boosting. None is scikit-learn's default, as for the others below.
     learning_rate, max_depth, max_features, min_samples_leaf, max_leaf_nodes : default=None
         As in scikit-learn, for models that have them.
+    C : float or None, default=None
+        Of "linear": the inverse of the penalty, 1 / alpha of a ridge regression.
     l2_regularization : float or None, default=None
         Of "hgb".
     early_stopping : bool or None, default=None
@@ -479,8 +483,6 @@ class PeerRegressor(RegressorMixin, PeerModel):
         Seed of the model, unless an estimator is given.
     n_jobs : int or None, default=None
         Threads. Gradient boosting is fitted with as many as OpenMP has.
-    alpha : float or None, default=None
-        Of "linear": the penalty.
     loss : str or None, default=None
         Of "hgb": "squared_error", "absolute_error", or another of its losses. Of "constant": "absolute_error" is the
         median, "squared_error" the mean.
@@ -512,14 +514,12 @@ class PeerRegressor(RegressorMixin, PeerModel):
     """
 
     _: KW_ONLY
-    alpha: float | None = None
     loss: str | None = None
 
     _for_classes = False
-    _settings = (*PeerModel._settings, "alpha", "loss")
+    _settings = (*PeerModel._settings, "loss")
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **PeerModel._parameter_constraints,
-        "alpha": [Interval(Real, 0, None, closed="left"), None],
         "loss": [str, None],
     }
 

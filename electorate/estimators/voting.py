@@ -67,12 +67,6 @@ class ReadsRows:
         with ThreadPool(count_jobs(self.n_jobs, table.n_rows * table.n_columns)) as pool:
             return np.asarray(self.ensemble_.votes(table.n_rows, self._reader(table), pool))
 
-    def __dask_tokenize__(self) -> Any:
-        """Parameters and fitted attributes: of a dataclass, Dask would take the fields alone."""
-        from dask.base import normalize_token
-
-        return normalize_token((type(self), vars(self)))
-
 
 class VotingClassifier(ClassifierMixin, ReadsRows):
     """A classifier whose votes are added. Subclasses define `_checked_probabilities`."""

@@ -1,4 +1,4 @@
-"""Restores a model if a fit fails, and copies it."""
+"""Restores a model if a fit fails, copies it, and tells fitted models apart."""
 
 import copy
 from collections.abc import Iterator
@@ -40,3 +40,9 @@ class Undoing:
         for name in (*FOR_TEARDOWN, "_skl_callbacks", "seen_"):
             model.__dict__.pop(name, None)
         return model
+
+    def __dask_tokenize__(self) -> Any:
+        """Parameters and fitted attributes: of a dataclass, Dask would take the fields alone."""
+        from dask.base import normalize_token
+
+        return normalize_token((type(self), vars(self)))
