@@ -101,8 +101,8 @@ def run(options: argparse.Namespace) -> int:
     folder = options.folder or ("breast-cancer" if one.table is None else _name(one.table)) + ".compare"
     _check_folder(folder)
     if not options.quiet:
-        print(f"reading {literal(one.table)}" if one.table else "no table given: breast cancer, a data set of scikit-learn",
-              file=sys.stderr, flush=True)  # fmt: skip
+        what = f"reading {literal(one.table)}" if one.table else "no table given: breast cancer, a set of scikit-learn"
+        print(what, file=sys.stderr, flush=True)
     data = _example() if one.table is None else _read(one)
     spent = STARTING + time.monotonic() - started
     comparison = _compare(one, data, folder, None if options.time_limit is None else options.time_limit - spent)

@@ -412,10 +412,14 @@ def _of_user(item: Any) -> Algorithm:
         return item
     name, estimator = item if isinstance(item, tuple) and len(item) == 2 else ("", item)
     if isinstance(estimator, type) or not (hasattr(estimator, "fit") and hasattr(estimator, "predict")):
-        raise ValueError(f"{item!r} is no algorithm: pass a name, an estimator like AdaBoostClassifier(), or (name, estimator)")
+        raise ValueError(
+            f"{item!r} is no algorithm: pass a name, an estimator like AdaBoostClassifier(), or (name, estimator)"
+        )
     tasks = CLASSIFICATION if is_classifier(estimator) else (REGRESSION,)
     name = name or _name_of(estimator)
-    return Algorithm(name, tasks, partial(_clone, estimator), ({},), peer=True, wave=0, stackable=False, takes_table=True)
+    return Algorithm(
+        name, tasks, partial(_clone, estimator), ({},), peer=True, wave=0, stackable=False, takes_table=True
+    )
 
 
 def _clone(estimator: Any, facts: Facts) -> Any:

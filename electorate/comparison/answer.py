@@ -57,7 +57,9 @@ def _use(facts: Facts) -> str:
         limit = exact
     if metric.name == "error":
         words = _of_rows(value, limit)
-        guess = "" if baseline is None else f"; guessing would be wrong for {_count(baseline.bound('error').value, value)}"
+        guess = (
+            "" if baseline is None else f"; guessing would be wrong for {_count(baseline.bound('error').value, value)}"
+        )
         return f"Use {name}. {words}{guess}."
     if metric.name == "mae":
         guess = "" if baseline is None else f"; guessing the median by {number(baseline.bound('mae').value)}"
@@ -97,7 +99,13 @@ def number(value: float) -> str:
 
 
 def _p(p: float) -> str:
-    return "p < .001" if p < 0.001 else f"p = {p:.3f}".replace("0.", ".") if p < 0.0995 else f"p = {p:.2f}".replace("0.", ".")
+    return (
+        "p < .001"
+        if p < 0.001
+        else f"p = {p:.3f}".replace("0.", ".")
+        if p < 0.0995
+        else f"p = {p:.2f}".replace("0.", ".")
+    )
 
 
 def _sure(facts: Facts) -> str:
@@ -121,7 +129,9 @@ def _sure(facts: Facts) -> str:
         return f"{words} All other models are worse beyond chance."
     least = sorted(rivals)[len(rivals) // 2]
     seen = f"{100 * least:.1f} points" if metric.for_classes and metric.name != "log_loss" else number(least)
-    return f"{words} Differences under {seen} cannot be seen in {ranking.n_rows:,} rows: {ties} of {n_models} models tie."
+    return (
+        f"{words} Differences under {seen} cannot be seen in {ranking.n_rows:,} rows: {ties} of {n_models} models tie."
+    )
 
 
 def _rare(facts: Facts) -> list[str]:
@@ -130,7 +140,9 @@ def _rare(facts: Facts) -> list[str]:
         return []
     share, label = facts.shares[facts.positive], literal(str(facts.classes[facts.positive]), LONGEST)
     shown = facts.ranking.chosen.shown("auc")
-    what = f"{label!r} is {100 * share:.1f}% of the rows, so the error says little" if share < RARE else "A class is rare"
+    what = (
+        f"{label!r} is {100 * share:.1f}% of the rows, so the error says little" if share < RARE else "A class is rare"
+    )
     return [f"{what}: the AUC is {shown:.2f} (guessing: 0.50)."]
 
 
@@ -150,7 +162,11 @@ def _picked(facts: Facts) -> list[str]:
         if kind != ACCURACY and line.name == first.name:
             continue
         more = ""
-        if kind == SPEED and line.predict_seconds > 0 and (times := first.predict_seconds / line.predict_seconds) >= MANY:
+        if (
+            kind == SPEED
+            and line.predict_seconds > 0
+            and (times := first.predict_seconds / line.predict_seconds) >= MANY
+        ):
             more = f"{times:,.0f} times as fast"
         rows.append(f"   {PICKED[kind]:<21}{name_in_table(line):<32}{value_of(line, metric):>9}   {more}".rstrip())
     return rows
@@ -187,7 +203,11 @@ def _source(facts: Facts) -> str:
 
 def table_rows(ranking: Ranking, metric: Metric, most: int) -> list[list[str]]:
     """Heads and rows of the printed table: the best first, the baseline last."""
-    beside = [name for name in ("error", "auc", "balanced_error", "log_loss", "rmse") if name in ranking.chosen.estimate.bounds]
+    beside = [
+        name
+        for name in ("error", "auc", "balanced_error", "log_loss", "rmse")
+        if name in ranking.chosen.estimate.bounds
+    ]
     names = [metric.name, *(name for name in beside if name != metric.name)][:4]
     lines = list(enumerate(ranking.lines, 1))
     if len(lines) > most:  # the baseline is always shown

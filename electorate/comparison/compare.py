@@ -23,8 +23,8 @@ from numpy.typing import NDArray
 from electorate.checkup.check_up import CheckUp
 from electorate.checkup.columns import read_columns
 from electorate.comparison import answer as words
-from electorate.comparison import report
 from electorate.comparison import folds as splits
+from electorate.comparison import report
 from electorate.comparison.algorithms import PEERS, Size, applicable, balanced, task_of
 from electorate.comparison.certified_winner import CertifiedWinner, check_certify, cross_fit
 from electorate.comparison.checked_rows import check_open_rows
@@ -32,7 +32,7 @@ from electorate.comparison.fits import Failed, FitRunner, Plan
 from electorate.comparison.journal import Journal, Store
 from electorate.comparison.metrics import metric_for
 from electorate.comparison.over_tables import Outcomes
-from electorate.comparison.ranking import ACCURACY, PREFERENCES, Line, Ranker, Ranking, columns_of
+from electorate.comparison.ranking import ACCURACY, PREFERENCES, Line, Ranker, columns_of
 from electorate.comparison.refits import Recipe, Refits
 from electorate.comparison.rows import Floats, Rows, read_rows
 from electorate.comparison.scanned import RowDraw, ScannedRefits, draw_sample
@@ -260,7 +260,9 @@ def _target_of(X: Any, y: Any, target: str | None) -> tuple[Any, Any]:
     except TypeError:
         raise ValueError(f"target={target!r} names a column of a dataframe, and X is a {type(X).__name__}") from None
     if target not in frame.columns:
-        raise ValueError(f"there is no column {target!r} in X: its columns are {', '.join(map(str, frame.columns[:20]))}")
+        raise ValueError(
+            f"there is no column {target!r} in X: its columns are {', '.join(map(str, frame.columns[:20]))}"
+        )
     return frame.drop(target).to_native(), frame[target].to_numpy()
 
 
@@ -494,7 +496,9 @@ class Comparison:
 
     def _is_affordable(self, recipe: Recipe) -> bool:
         """Whether there is time to train it on all rows."""
-        return self._refit_seconds([part.candidate for part in recipe.parts], self.costs, tests=False) < self.limits.left
+        return (
+            self._refit_seconds([part.candidate for part in recipe.parts], self.costs, tests=False) < self.limits.left
+        )
 
     def _conclude(self, replayed: dict[str, Any] | None) -> None:
         """Choose, and train what is handed over in the time that is left."""
@@ -529,11 +533,16 @@ class Comparison:
         """The model on all rows; on fewer where there is no time for all."""
         if isinstance(self.refits, ScannedRefits) and self.model_without_test_rows is not None:
             return self.model_without_test_rows
-        seconds, left = self._refit_seconds([part.candidate for part in recipe.parts], self.costs, False), self.limits.left
+        seconds, left = (
+            self._refit_seconds([part.candidate for part in recipe.parts], self.costs, False),
+            self.limits.left,
+        )
         if seconds <= max(left, AFTER):
             return self.refits.fit_final(recipe)
         n_rows = self.refits.n_rows
-        least = min(n_rows, max(FEWEST_ROWS, *(rows for c, (rows, _) in self.costs.seconds.items() if c in self._chosen)))
+        least = min(
+            n_rows, max(FEWEST_ROWS, *(rows for c, (rows, _) in self.costs.seconds.items() if c in self._chosen))
+        )
         wanted = int(np.clip(n_rows * max(left, AFTER) / seconds, least, n_rows))
         self.notes.append(f"trained on {wanted:,} of {n_rows:,} rows, since the time limit allows no more")
         which = np.sort(np.random.default_rng([self.plan.seed, 8]).permutation(n_rows)[:wanted])
@@ -654,9 +663,7 @@ class Comparison:
         dependent = "group" if rows.group is not None else "time" if rows.time is not None else ""
         positive = self.positive if len(counts) == 2 else int(np.argmin(counts)) if len(counts) else 0
         held_out = None if without is None else without.held_out_
-        return words.Facts(
-            self.ranking, self.plan.metric, self.classes.tolist(), shares, positive, held_out, dependent
-        )
+        return words.Facts(self.ranking, self.plan.metric, self.classes.tolist(), shares, positive, held_out, dependent)
 
     @property
     def head(self) -> str:
@@ -671,9 +678,9 @@ class Comparison:
 
     def __repr__(self) -> str:
         table = report.align(words.table_rows(self.ranking, self.plan.metric, MOST_LINES), {1, -1})
-        checked = [repr(self.check_up), ""] if self.check_up.findings else []
+        checked = ["", repr(self.check_up)] if self.check_up.findings else []
         certified = [self.certified.sentence] if self.certified is not None else []
-        return "\n".join([*checked, *self.answer, *certified, "", self.head, table, "", *self.notes]).rstrip()
+        return "\n".join([*self.answer, *certified, "", self.head, table, "", *self.notes, *checked]).rstrip()
 
     def to_json(self) -> str:
         """The answer and the table for programs."""
@@ -699,7 +706,9 @@ class Comparison:
         lines = [line.strip() for line in self.answer]
         table = [heads, ["---"] * len(heads), *rows]
         cells = ["| " + " | ".join(cell.replace("|", "\\|") for cell in row) + " |" for row in table]
-        return "\n".join([*(f"{line}  " for line in lines), "", *cells, "", *(f"- {note}" for note in self.notes)]).rstrip()
+        return "\n".join(
+            [*(f"{line}  " for line in lines), "", *cells, "", *(f"- {note}" for note in self.notes)]
+        ).rstrip()
 
     # ------------------------------------------------------------ files
 

@@ -208,7 +208,7 @@ def _at(passes: Any, stages: list[int]) -> list[Any]:
     if stages == [0]:
         return list(passes)
     wanted, kept, last = set(stages), {}, None
-    for number, last in enumerate(passes, 1):  # noqa: B007
+    for number, last in enumerate(passes, 1):
         if number in wanted:
             kept[number] = np.array(last)
     final = np.array(last)
@@ -276,4 +276,3 @@ class Coded(BaseEstimator):
         if not hasattr(self, "temperature_"):
             return proba
         return np.exp(log_probabilities(np.log(np.clip(proba, SMALLEST, 1.0)), self.temperature_))
-

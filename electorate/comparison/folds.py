@@ -192,4 +192,7 @@ def _split_by_time(rows: Rows, n_folds: int) -> Splits:
     if rows.n_rows < SCREENED_FROM or is_late.all() or not is_late.any():
         return Splits([folds])
     early, late = first[~is_late], first[is_late]
-    return Splits([[(_some(early, rows, most, seed), late[:MOST_SCREENING_ROWS])] for most in _screening_sizes(rows.n_rows)] + [folds])
+    return Splits(
+        [[(_some(early, rows, most, seed), late[:MOST_SCREENING_ROWS])] for most in _screening_sizes(rows.n_rows)]
+        + [folds]
+    )

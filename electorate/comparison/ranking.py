@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from electorate.comparison.algorithms import Algorithm
 from electorate.comparison.choice import Choice, Chooser, Rule
 from electorate.comparison.estimate import Bound, Estimate, evaluate
-from electorate.comparison.fits import Fit, Plan, Tested, with_rounds
+from electorate.comparison.fits import Fit, Tested, with_rounds
 from electorate.comparison.metrics import METRICS, Metric
 from electorate.comparison.refits import Part, Recipe
 from electorate.comparison.rows import Floats
@@ -170,7 +170,9 @@ class Ranker:
         picks = {ACCURACY: best} | self._picks(models or judged, baseline)
         handed = picks.get(prefer) if prefer != ACCURACY else None
         if handed is not None and handed.estimate.choice.members[0] in np.flatnonzero(usable):
-            evidence = None if baseline is None else against_baseline(table, handed.estimate, baseline.estimate, metric.name)
+            evidence = (
+                None if baseline is None else against_baseline(table, handed.estimate, baseline.estimate, metric.name)
+            )
             best = handed
         keeps = ~np.isnan(losses).any(axis=0)
         return Ranking(
@@ -220,8 +222,6 @@ def _rank_to_read(line: Line) -> int:
     return 99 if rank is None else rank
 
 
-
-
 def columns_of(ranking: Ranking, metric: Metric) -> dict[str, list[Any]]:
     """The table by columns, the metric that ranks first; NaN where there is no number."""
     rows = []
@@ -229,7 +229,13 @@ def columns_of(ranking: Ranking, metric: Metric) -> dict[str, list[Any]]:
         bound = line.bound(metric.name)
         ends = sorted((metric.shown(bound.low), metric.shown(bound.high)))
         rows.append(
-            {"rank": place, "algorithm": line.name, metric.name: line.shown(metric.name), "low": ends[0], "high": ends[1]}
+            {
+                "rank": place,
+                "algorithm": line.name,
+                metric.name: line.shown(metric.name),
+                "low": ends[0],
+                "high": ends[1],
+            }
             | {name: line.shown(name) for name in line.estimate.bounds if name != metric.name}
             | {
                 "verdict": line.verdict,

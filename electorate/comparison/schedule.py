@@ -94,7 +94,11 @@ class Schedule:
             algorithm = self.plan.candidates[c].algorithm
             earlier = sum(self.plan.candidates[other].algorithm == algorithm for other in chosen)
             is_named = algorithm in self.named and not earlier
-            if self.plan.algorithm(c).baseline or is_named or (earlier < SETTINGS_OF_FINALISTS and len(chosen) < FINALISTS):
+            if (
+                self.plan.algorithm(c).baseline
+                or is_named
+                or (earlier < SETTINGS_OF_FINALISTS and len(chosen) < FINALISTS)
+            ):
                 chosen.append(c)
         return sorted(chosen, key=lambda c: not self.plan.algorithm(c).baseline)  # it takes no time: first
 
@@ -117,7 +121,9 @@ class Schedule:
         gathered = self.gather(numbers, candidates, results)
         chooser = Chooser(gathered.table, gathered.algorithms, self.plan.metric)
         mask = droppable(chooser, PROTECTED, self.plan.seed)
-        kept = [c for c in candidates if self.plan.candidates[c].algorithm in self.named or self.plan.algorithm(c).baseline]
+        kept = [
+            c for c in candidates if self.plan.candidates[c].algorithm in self.named or self.plan.algorithm(c).baseline
+        ]
         return [c for c in candidates if mask[gathered.of(c)].all() and c not in kept]
 
     # ------------------------------------------------------------ the table

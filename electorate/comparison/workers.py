@@ -170,7 +170,9 @@ class Progress:
         if self.file is None:
             return
         try:
-            self.file.write("\r" + text.ljust(self._width) + "\r" * ends if self._rewrites else (text + "\n") * (not ends))
+            self.file.write(
+                "\r" + text.ljust(self._width) + "\r" * ends if self._rewrites else (text + "\n") * (not ends)
+            )
             self.file.flush()
         except (OSError, ValueError):  # a progress line that cannot be written must not end the work
             self.file = None

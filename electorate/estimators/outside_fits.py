@@ -63,8 +63,9 @@ def build(model: Any, for_classes: bool, settings: dict[str, Any], random_state:
         name = KINDS[model][0 if for_classes else 1]
         estimator = sklearn_class(name)(**DEFAULTS.get(name, {}))
         known = estimator.get_params(deep=False)
+        jobs = {} if model == "linear" else {"n_jobs": n_jobs}  # deprecated there
         estimator.set_params(
-            **{key: one for key, one in (("random_state", random_state), ("n_jobs", n_jobs)) if key in known}
+            **{key: one for key, one in {"random_state": random_state, **jobs}.items() if key in known}
         )
     else:
         if not is_storable(model):

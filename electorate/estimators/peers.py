@@ -204,8 +204,9 @@ class PeerModel(Undoing, Certified, SavedModel):
         tags.input_tags.sparse = True
         tags.input_tags.allow_nan = not name.startswith("GradientBoosting")
         if self.model == "constant":
-            scored = tags.classifier_tags if self._for_classes else tags.regressor_tags
-            scored.poor_score = True
+            scored = tags.classifier_tags or tags.regressor_tags
+            if scored is not None:  # the mixins come after
+                scored.poor_score = True
         return tags
 
     # ------------------------------------------------------------ files
