@@ -171,9 +171,7 @@ def check_up(X: Any, y: Any = None, *, keep: Collection[str] = (), task: str = "
     return result
 
 
-def _check_column(
-    column: CheckedColumn, names: Collection[str], n_rows: int, keep: Collection[str]
-) -> FoundStep | None:
+def _check_column(column: CheckedColumn, names: set[str], n_rows: int, keep: Collection[str]) -> FoundStep | None:
     """The first finding about a column."""
     if column.name in keep or column.kind == "other":
         return None

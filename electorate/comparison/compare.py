@@ -533,24 +533,17 @@ class Comparison:
         """The model on all rows; on fewer where there is no time for all."""
         if isinstance(self.refits, ScannedRefits) and self.model_without_test_rows is not None:
             return self.model_without_test_rows
-        seconds, left = (
-            self._refit_seconds([part.candidate for part in recipe.parts], self.costs, False),
-            self.limits.left,
-        )
+        parts, left = [part.candidate for part in recipe.parts], self.limits.left
+        seconds = self._refit_seconds(parts, self.costs, tests=False)
         if seconds <= max(left, AFTER):
             return self.refits.fit_final(recipe)
         n_rows = self.refits.n_rows
-        least = min(
-            n_rows, max(FEWEST_ROWS, *(rows for c, (rows, _) in self.costs.seconds.items() if c in self._chosen))
-        )
+        tried = [self.costs.seconds[c][0] for c in parts if c in self.costs.seconds]
+        least = min(n_rows, max([FEWEST_ROWS, *tried]))
         wanted = int(np.clip(n_rows * max(left, AFTER) / seconds, least, n_rows))
         self.notes.append(f"trained on {wanted:,} of {n_rows:,} rows, since the time limit allows no more")
         which = np.sort(np.random.default_rng([self.plan.seed, 8]).permutation(n_rows)[:wanted])
         return self.refits.fit_final(recipe, which)
-
-    @property
-    def _chosen(self) -> list[int]:
-        return [part.candidate for part in self.ranking.chosen.recipe.parts]
 
     # ------------------------------------------------------------ what is missing
 

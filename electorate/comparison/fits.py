@@ -1,7 +1,6 @@
-"""Fits: one candidate, an algorithm with a setting, trained and tested on one split. Each is a pure function of the rows
-and the seed.
+"""Fits: one candidate, an algorithm with a setting, trained and tested on one split.
 
-A fit stores the scores of its test rows after several numbers of rounds. Everything that `compare` states is a function
+A fit is a pure function of the rows and the seed, and stores the scores of its test rows after several numbers of rounds. Everything that `compare` states is a function
 of these scores. `Coded` fits a library's estimator to a table of any kind.
 """
 

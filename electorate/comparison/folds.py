@@ -128,7 +128,7 @@ class Splits:
 def split(rows: Rows, n_folds: int, n_classes: int, seed: int) -> Splits:
     """The levels for these rows."""
     if rows.time is not None:
-        return _split_by_time(rows, n_folds)
+        return _split_by_time(rows, n_folds, seed)
     n_folds = min(n_folds, rows.n_units)
     if n_folds < 2:
         raise ValueError("all rows are of one group: rows of another group are needed to test on")
@@ -173,7 +173,7 @@ def _some(places: Places, rows: Rows, most: int, seed: int) -> Places:
     return places[draw(rows.target[places], most / len(places), np.random.default_rng([seed, 6, most]))]
 
 
-def _split_by_time(rows: Rows, n_folds: int) -> Splits:
+def _split_by_time(rows: Rows, n_folds: int, seed: int) -> Splits:
     """Every fold tests the rows of one stretch of time, with all earlier rows as training rows.
 
     Fewer folds where there are few different times. A screening trains on the rows before the first fold.
@@ -192,7 +192,6 @@ def _split_by_time(rows: Rows, n_folds: int) -> Splits:
     if rows.n_rows < SCREENED_FROM or is_late.all() or not is_late.any():
         return Splits([folds])
     early, late = first[~is_late], first[is_late]
-    return Splits(
-        [[(_some(early, rows, most, seed), late[:MOST_SCREENING_ROWS])] for most in _screening_sizes(rows.n_rows)]
-        + [folds]
-    )
+    late = late[:MOST_SCREENING_ROWS]
+    screening = [[(_some(early, rows, most, seed), late)] for most in _screening_sizes(rows.n_rows)]
+    return Splits([*screening, folds])
