@@ -1,7 +1,7 @@
 """Fits: one candidate, an algorithm with a setting, trained and tested on one split.
 
-A fit is a pure function of the rows and the seed, and stores the scores of its test rows after several numbers of rounds. Everything that `compare` states is a function
-of these scores. `Coded` fits a library's estimator to a table of any kind.
+A fit is a pure function of the rows and the seed. It stores the scores of its test rows after several numbers of
+rounds; everything that `compare` states is a function of these scores. `Coded` fits a library's estimator to any table.
 """
 
 import math
