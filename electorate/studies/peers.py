@@ -111,8 +111,8 @@ def methods(is_classifier: bool, size: Size, budget: int = BUDGET) -> dict[str, 
         if importlib.util.find_spec(LIBRARIES[name][0].split(".")[0]) is not None:
             peer = PEERS[name][place]
             found[peer.name] = [replace(peer, grid=peer.grid if name == "ebm" else gradient)]
-    linear, powers = PEERS["linear"][place], (0, -2, -1, 1, -3, 2, -4, 3)  # of the inverse of the penalty
-    strengths = tuple({"C": 10.0**power} if is_classifier else {"alpha": 10.0**-power} for power in powers)
+    linear = PEERS["linear"][place]
+    strengths = tuple({"C": 10.0**power} for power in (0, -2, -1, 1, -3, 2, -4, 3))
     found[linear.name] = [replace(linear, grid=strengths[:budget])]
     found["random forest"] = [forest(is_classifier, budget)]
     return found
