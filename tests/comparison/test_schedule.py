@@ -9,9 +9,9 @@ import pytest
 from sklearn.datasets import make_classification
 
 import electorate
-from electorate.comparison import workers
+from electorate.comparison import fits, workers
 from electorate.comparison.algorithms import BASELINES, CLASSIFICATION, OURS, Algorithm, Facts, Size, applicable
-from electorate.comparison.fits import Failed, Fit, FitRunner, Tested
+from electorate.comparison.fits import Failed, Fit, FitRunner
 from electorate.comparison.folds import Splits
 from electorate.comparison.schedule import FINALISTS, PROTECTED, SETTINGS_OF_FINALISTS, Costs, Schedule
 from electorate.comparison.workers import Progress, Work, WorkLimits
@@ -38,7 +38,7 @@ def schedule_of(n_algorithms: int, n_rows: int = 300, named_ones=frozenset(), n_
     return Schedule(plan, rows, plan.split(rows), named_ones)
 
 
-def outcome(schedule: Schedule, fit: Fit, error: float) -> Tested:
+def outcome(schedule: Schedule, fit: Fit, error: float) -> fits.Tested:
     """Scores with this share of wrong rows, other ones for each algorithm."""
     algorithm = schedule.plan.candidates[fit.candidate].algorithm
     target = schedule.rows.target[schedule.splits.places[fit.split][1][1]]
@@ -47,15 +47,15 @@ def outcome(schedule: Schedule, fit: Fit, error: float) -> Tested:
     if schedule.plan.algorithm(fit.candidate).baseline:
         right = np.zeros(len(target))
     scores = np.where(rng.random(len(target)) < error, -right, right) * (1 + 0.1 * rng.random(len(target)))
-    return Tested(scores[None, :, None], 1, 1.0, 0.1)
+    return fits.Tested(scores[None, :, None], 1, 1.0, 0.1)
 
 
 def run_all(schedule: Schedule, errors, fails=(), only: int | None = None) -> tuple[dict, list[list[Fit]]]:
     """Run a schedule with made-up results. errors: by algorithm."""
     results, batches = {}, []
-    while (fits := schedule.next_fits(results)) and (only is None or len(batches) < only):
-        batches.append(fits)
-        for fit in fits:
+    while (batch := schedule.next_fits(results)) and (only is None or len(batches) < only):
+        batches.append(batch)
+        for fit in batch:
             algorithm = schedule.plan.candidates[fit.candidate].algorithm
             results[fit] = Failed("no") if fit in fails else outcome(schedule, fit, errors[algorithm])
     return results, batches
@@ -70,9 +70,9 @@ def test_waves_go_through_all_folds_one_after_the_other():
     schedule = schedule_of(4)
     _, batches = run_all(schedule, [0.2] * 5)
     plan = schedule.plan
-    waves = [{plan.wave(fit.candidate) for fit in fits} for fits in batches]
+    waves = [{plan.wave(fit.candidate) for fit in batch} for batch in batches]
     assert waves == [{0}] * 3 + [{1}] * 3 + [{2}] * 3
-    assert [{fit.split for fit in fits} for fits in batches] == [{0}, {1}, {2}] * 3
+    assert [{fit.split for fit in batch} for batch in batches] == [{0}, {1}, {2}] * 3
 
 
 def test_there_is_an_answer_after_the_first_wave_and_better_ones_follow():
@@ -144,11 +144,11 @@ def test_costs_grow_with_the_rows():
     splits = Splits([[(np.arange(100), np.arange(10))], [(np.arange(1_000), np.arange(10))]])
     costs = Costs(splits)
     assert costs.predict(0, 100) is None
-    costs.add(Fit(0, 0), Tested(np.zeros((1, 10, 1)), 1, 2.0, 1.0))
+    costs.add(Fit(0, 0), fits.Tested(np.zeros((1, 10, 1)), 1, 2.0, 1.0))
     assert costs.predict(0, 100) == costs.predict(0, 50) == 3.0
     assert 30 < costs.predict(0, 1_000) < 60
-    costs.add(Fit(0, 1), Tested(np.zeros((1, 10, 1)), 1, 20.0, 1.0))
-    costs.add(Fit(0, 0), Tested(np.zeros((1, 10, 1)), 1, 500.0, 1.0))  # of fewer rows: it says less
+    costs.add(Fit(0, 1), fits.Tested(np.zeros((1, 10, 1)), 1, 20.0, 1.0))
+    costs.add(Fit(0, 0), fits.Tested(np.zeros((1, 10, 1)), 1, 500.0, 1.0))  # of fewer rows: it says less
     assert costs.predict(0, 1_000) == 21.0
     costs.add(Fit(1, 0), Failed("no"))
     assert costs.predict(1, 100) is None
@@ -180,7 +180,7 @@ class FakeRunner:
     def __init__(self, schedule: Schedule, clock: Clock, seconds) -> None:
         self.schedule, self.clock, self.seconds = schedule, clock, seconds
 
-    def run(self, fit: Fit) -> Tested:
+    def run(self, fit: Fit) -> fits.Tested:
         took = self.seconds[self.schedule.plan.candidates[fit.candidate].algorithm]
         self.clock.now += took
         return replace(outcome(self.schedule, fit, 0.2), fit_seconds=took, predict_seconds=0.0)
