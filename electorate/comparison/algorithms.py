@@ -333,10 +333,7 @@ BASELINES = (
 LEAF = "min_samples_leaf"
 HISTOGRAMS = _grid("n_estimators learning_rate", (200, 0.1), (400, 0.05))
 PEERS = {
-    "linear": (
-        _scikit("linear model", "linear", _grid("C", (1.0,), (0.01,)), 0, readable=3)[0],
-        _scikit("linear model", "linear", _grid("alpha", (1.0,), (100.0,)), 0, readable=3)[1],
-    ),
+    "linear": _scikit("linear model", "linear", _grid("C", (1.0,), (0.01,)), 0, readable=3),
     "forest": _scikit("random forest", "random_forest", _grid(LEAF, (1,), (5,)), 0),
     "extra_trees": _scikit("extra trees", "extra_trees", _grid(LEAF, (1,), (3,)), 1),
     "hgb": _scikit("HistGradientBoosting", "hgb", HISTOGRAMS, 0, rounds="n_estimators"),

@@ -20,6 +20,7 @@ import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
+from electorate import kernels
 from electorate.checkup.check_up import CheckUp
 from electorate.checkup.columns import read_columns
 from electorate.comparison import answer as words
@@ -308,7 +309,8 @@ def _times(column: Any) -> Floats | None:
     values = np.asarray(column.to_numpy() if hasattr(column, "to_numpy") else column)
     if values.dtype.kind not in "iufb":
         try:
-            values = values.astype("datetime64[us]").astype(np.int64)
+            dates = values.astype("datetime64[us]")
+            values = np.where(np.isnat(dates), np.nan, dates.astype(np.int64).astype(np.float64))
         except ValueError as error:
             raise ValueError(
                 f"time_column holds a value that is neither a date (like 2026-01-31) nor a number: {error}"
@@ -337,6 +339,7 @@ def _rows_with_weight(X: Any, y: Any, weight: Any, beside: dict[str, Any]) -> tu
         return X, y, None, beside
     weight = check_weight(weight, read_columns(X)[2])
     used = np.flatnonzero(weight)
+    weight = weight * 2.0 ** -np.floor(np.log2(np.max(weight, initial=1e-323)))  # sums must not over- or underflow
     if not len(used):
         raise ValueError("all weights are 0")
     if len(used) == len(weight):
@@ -440,6 +443,8 @@ class Comparison:
         self.limits = limits
         self.display = Progress(self.plan, limits, sys.stderr if progress else None)
         self.display.note(f"comparing models on {self.training_rows.n_rows:,} rows")
+        if not kernels.are_compiled():
+            self.display.note("compiling, once on this machine: the first models of this package take about a minute")
         replayed = None if where.replay is None else Journal(where.replay).read_outcome()
         journal: Store = {}
         if where.folder is not None:
@@ -671,9 +676,10 @@ class Comparison:
 
     def __repr__(self) -> str:
         table = report.align(words.table_rows(self.ranking, self.plan.metric, MOST_LINES), {1, -1})
-        checked = ["", repr(self.check_up)] if self.check_up.findings else []
         certified = [self.certified.sentence] if self.certified is not None else []
-        return "\n".join([*self.answer, *certified, "", self.head, table, "", *self.notes, *checked]).rstrip()
+        lines = [*words.wrapped([*self.answer, *certified]), "", self.head, table, "", *words.wrapped(self.notes)]
+        checked = ["", repr(self.check_up)] if self.check_up.findings else []
+        return "\n".join([*lines, *checked]).rstrip()
 
     def to_json(self) -> str:
         """The answer and the table for programs."""

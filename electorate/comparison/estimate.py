@@ -50,9 +50,10 @@ def n_draws_for(n_rows: int, n_classes: int) -> int:
 
 
 def rarest_share(target: Ints) -> float:
-    """The share of the rows that the rarest class has."""
+    """The share of the rows that the rarest class has, times half the number of classes: 1/2 where all are even."""
     counts = np.bincount(target)
-    return float(np.min(counts[counts > 0]) / len(target))
+    counts = counts[counts > 0]
+    return float(np.min(counts) / len(target) * len(counts) / 2)
 
 
 def metrics_shown(chooser: Chooser) -> list[str]:
