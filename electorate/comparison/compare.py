@@ -35,7 +35,7 @@ from electorate.comparison.metrics import metric_for
 from electorate.comparison.over_tables import Outcomes
 from electorate.comparison.ranking import ACCURACY, PREFERENCES, Line, Ranker, columns_of
 from electorate.comparison.refits import Recipe, Refits
-from electorate.comparison.rows import Floats, Rows, read_rows
+from electorate.comparison.rows import Floats, Parts, Rows, read_rows
 from electorate.comparison.scanned import RowDraw, ScannedRefits, draw_sample
 from electorate.comparison.schedule import Costs, Results, Schedule
 from electorate.comparison.workers import ProcessPool, Progress, Work, WorkLimits
@@ -49,6 +49,7 @@ from electorate.training.lazy_inputs import is_scanned, refuse_lazy_for
 QUICK_FOLDS = 3
 FEWEST_ROWS = 20  # fewer rows are too few for folds
 MOST_LINES = 12  # of the printed table
+CHECK_UP = 0.1  # of a time limit for the search for leaks
 QUICK_ROWS = 1_000  # where there was no time for a fit
 COPIES = 6  # of the numbers of a table that a process may need
 RESERVED, AFTER = 0.3, 0.5  # of a time limit for refits at most; seconds for what follows them
@@ -200,9 +201,12 @@ def compare(
         X, y, weight, beside = _rows_with_weight(X, y, sample_weight, beside)
         check = CheckUp([], None)
         if check_up and read_columns(X)[2] >= FEWEST_ROWS:
-            check = check_open_rows(
-                X, y, task, keep, lambda rows: splits.hold_out(_with_columns(rows, beside), test_fraction, seed)
-            )
+
+            def lock(rows: Rows) -> Parts:
+                return splits.hold_out(_with_columns(rows, beside), test_fraction, seed)
+
+            seconds = None if time_limit is None else CHECK_UP * time_limit
+            check = check_open_rows(X, y, task, keep, lock, seconds)
         X, y = check.clean(X), check.clean_target(y)
         rows, classes = read_rows(X, y, task, categorical_features, weight)
         rows = _with_columns(rows, beside)

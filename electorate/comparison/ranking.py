@@ -74,7 +74,7 @@ class Ranking:
     @property
     def rivals(self) -> list[Line]:
         """The lines that were not beaten, besides the best; never the baseline."""
-        return [line for line in self.lines if line.verdict == "tie"]
+        return [line for line in self.lines if line.verdict == "tie" and not is_baseline(line)]
 
 
 class Ranker:
