@@ -30,7 +30,7 @@ SECONDS, SECONDS_ON_TERMINAL = 10.0, 0.1  # between two lines of progress
 LAST_LINES = 5  # of what a worker printed before it died
 LONGEST_FIT = 0.2  # of a time limit
 ONE_THREAD = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
-CANNOT_WRITE = "cannot write"  # before the reason, in what a worker prints
+READY, CANNOT_WRITE = "ready", "cannot write"  # what a worker prints when it has imported; before a reason
 
 
 @dataclass(frozen=True)
@@ -192,7 +192,7 @@ class Worker:
         own = [path for path in os.environ.get("PYTHONPATH", "").split(os.pathsep) if path]
         paths = [str(Path(electorate.__file__).parent.parent), *own]
         self.fit: Fit | None = None
-        self.began = 0.0
+        self.began = math.inf  # until it is ready
         self.printed: deque[str] = deque(maxlen=LAST_LINES)
         self.process: Any = subprocess.Popen(
             [sys.executable, "-P", "-W", "ignore", "-m", "electorate.comparison.workers", folder],
@@ -218,7 +218,8 @@ class Worker:
         answers.put((self, ""))
 
     def start(self, fit: Fit) -> None:
-        self.fit, self.began = fit, time.monotonic()
+        self.fit = fit
+        self.began = self.began if math.isinf(self.began) else time.monotonic()
         with suppress(OSError):  # it died: its output has ended too
             self.process.stdin.write(f"{fit.candidate} {fit.split}\n")
             self.process.stdin.flush()
@@ -277,6 +278,9 @@ class ProcessPool:
             except queue.Empty:
                 self._stop([one for one in self.workers if one.fit and time.monotonic() - one.began > longest])
                 continue
+            if answer == READY:  # its fit begins now
+                worker.began = time.monotonic()
+                continue
             fit, worker.fit = worker.fit, None
             if answer.startswith(CANNOT_WRITE):
                 raise OSError(f"{answer}; the same command resumes when that is repaired")
@@ -326,6 +330,7 @@ def main(folder: str) -> None:
     """The loop of a worker process; it ends with its input. The folder has a plan when the first line comes."""
     journal, runner = Journal(folder), None
     answers, sys.stdout = sys.stdout, sys.stderr  # what estimators print must not look like an answer
+    print(READY, file=answers, flush=True)
     for line in sys.stdin:
         if runner is None:
             runner = FitRunner(journal.stored_plan(), restore(journal.path(ROWS)))
