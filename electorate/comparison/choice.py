@@ -4,7 +4,7 @@ Everything that is fitted to these rows is part of the choice: the temperature o
 and its temperature, a decision threshold, and the candidate itself. The final choice counts every row once. A draw of
 the bootstrap counts rows as often as they are drawn, so that the rows left out measure the whole procedure
 (Tsamardinos, Greasidou and Borboudakis 2018, "Bootstrapping the out-of-sample predictions for efficient and accurate
-cross-validation", Machine Learning 107, section 3.2).
+cross-validation", Machine Learning 107).
 """
 
 from dataclasses import dataclass, field, replace
@@ -263,18 +263,32 @@ class Chooser:
 
     def decision(self, choice: Choice) -> Floats:
         """Calibrated scores of all rows, [row, output]; the cut is not subtracted."""
-        scores = self.table.scores
-        if len(choice.members) == 1:
-            return np.asarray(choice.temperatures[0] * scores[choice.members[0]])
-        if not self.table.n_classes:
-            return np.tensordot(choice.weights, scores[list(choice.members)], axes=1)
-        members = [self.probabilities(c, t) for c, t in zip(choice.members, choice.temperatures, strict=True)]
-        decision = choice.temperature * pooled_decision(pool(np.array(members), np.array(choice.weights)))
-        return decision if decision.ndim > 1 else decision[:, None]
+        scores = self.table.scores[list(choice.members)]
+        if len(choice.members) == 1 or not self.table.n_classes:
+            return combine(choice, scores, self.table.n_classes)
+        pairs = zip(choice.members, choice.temperatures, strict=True)
+        return _pooled(choice, np.array([self.probabilities(c, temperature) for c, temperature in pairs]))
 
     def _probabilities(self, c: int, temperature: float) -> Floats:
-        scores = self.table.scores[c]
-        return np.exp(log_probabilities(scores[:, 0] if scores.shape[1] == 1 else scores, temperature))
+        return _softmax(self.table.scores[c], temperature)
+
+
+def combine(choice: Choice, scores: Floats, n_classes: int) -> Floats:
+    """Calibrated scores of any rows, [row, output]. scores: of the members' models, [member, row, output]."""
+    if len(choice.members) == 1:
+        return np.asarray(choice.temperatures[0] * scores[0])
+    if not n_classes:
+        return np.tensordot(choice.weights, scores, axes=1)
+    return _pooled(choice, np.array(list(map(_softmax, scores, choice.temperatures))))
+
+
+def _softmax(scores: Floats, temperature: float) -> Floats:
+    return np.exp(log_probabilities(scores[:, 0] if scores.shape[1] == 1 else scores, temperature))
+
+
+def _pooled(choice: Choice, members: Floats) -> Floats:
+    decision = choice.temperature * pooled_decision(pool(members, np.array(choice.weights)))
+    return decision if decision.ndim > 1 else decision[:, None]
 
 
 # ---------------------------------------------------------------- weights of a stack

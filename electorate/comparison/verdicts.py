@@ -156,7 +156,7 @@ def _largest_difference(drawn: Floats, errors: Floats) -> float:
 def droppable(chooser: Chooser, protected: int = MOST_MEMBERS, seed: int = 0, draws: int = 500) -> Bools:
     """[candidate]: worse than the best so far in more than 99% of draws of the rows tested so far.
 
-    BBCD-CV (Tsamardinos, Greasidou and Borboudakis 2018, section 3.3). For candidates of the leading algorithms, as
+    BBCD-CV (Tsamardinos, Greasidou and Borboudakis 2018). For candidates of the leading algorithms, as
     many as `protected`, "the best" is the best of their own algorithm: it may become a member of a stack.
     """
     table, algorithm = chooser.table, chooser.algorithm

@@ -1,5 +1,10 @@
 """What is larger than chance: the lead over the baseline, differences to the best, and candidates to drop."""
 
+import os
+import subprocess
+import sys
+from pathlib import Path
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -256,3 +261,20 @@ def test_bad_candidates_are_dropped_but_not_possible_members():
 def test_equal_candidates_are_seldom_dropped():
     dropped = [droppable(chooser_of([1.0] * 20, np.zeros(20), 60, seed), 1) for seed in range(20)]
     assert np.mean(dropped) < 0.2  # they are compared with the one that looks best
+
+
+# ---------------------------------------------------------------- the studies
+
+
+@pytest.mark.parametrize(("name", "text"), [("verdicts", "## Assumptions"), ("choice", "## Power of the sentence")])
+def test_the_study_runs_without_data(name, text, tmp_path):
+    root = Path(__file__).parents[2]
+    done = subprocess.run(
+        [sys.executable, str(root / "benchmarks" / f"{name}.py"), "--quick", "--out", str(tmp_path / "page.md")],
+        env={**os.environ, "PYTHONPATH": str(root), "ELECTORATE_DATA": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert text in (tmp_path / "page.md").read_text()
