@@ -60,7 +60,7 @@ class Losses:
         return Losses(self.losses[models], self.fold, self.weight)
 
     def judge(self, seed: int = 0) -> Differences:
-        return against_best(self.losses, self.table, seed)
+        return against_best(self.losses, self.table, seed=seed)
 
 
 class Clock:

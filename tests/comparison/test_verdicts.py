@@ -213,6 +213,16 @@ def test_leads_are_found_and_visible_leads_are_near_them():
     assert np.all((differences.visible[1:] > 0.01) & (differences.visible[1:] < 0.05))
 
 
+def test_another_model_than_the_first_may_be_handed_over():
+    rng = np.random.default_rng(0)
+    losses = equal_models(rng, 4, 500)
+    losses[3] = rng.random(500) < 0.5
+    best = compared(losses).best
+    other = against_best(losses, table_of(500), best=(best + 1) % 3)
+    assert other.best == (best + 1) % 3
+    assert other.worse.tolist() == [False, False, False, True]
+
+
 @settings(max_examples=25, deadline=None)
 @given(st.integers(2, 6), st.sampled_from([30, 200, 2000]), st.booleans(), st.booleans(), st.integers(0, 99))
 def test_a_tie_is_what_is_not_visible(k, n, weighted, quantity, seed):
