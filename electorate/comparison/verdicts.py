@@ -123,8 +123,8 @@ def training_factors(units: Floats, share: Floats, fold: Ints) -> Floats:
     """[model, model]: by how much training enlarges the variance of a difference over rows.
 
     What all folds share cannot be seen in one table (Bengio and Grandvalet 2004): the constant is measured on fresh
-    rows. Where folds differ by more than their rows explain, it is multiplied by the ratio of the two variances: that of
-    all pairs on average, and half-way to that of the pair.
+    rows. Where folds differ by more than their rows explain, it is multiplied by the ratio of the two variances: the
+    mean over all pairs, or half-way from there to the ratio of the pair.
     """
     folds, place = np.unique(fold, return_inverse=True)
     if len(folds) < 2:
