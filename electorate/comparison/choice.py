@@ -65,7 +65,7 @@ class Choice:
 
 
 @dataclass(frozen=True)
-class _Fitted:
+class Fitted:
     """Of each draw and candidate: the place of the temperature, the criterion, and the cut."""
 
     place: Ints
@@ -138,11 +138,11 @@ class Chooser:
 
     # ---------------------------------------------------------------- single candidates
 
-    def fit(self, counts: Floats) -> _Fitted:
+    def fit(self, counts: Floats) -> Fitted:
         """counts: [draw, row], how often each row is drawn."""
         weight = counts * self.table.share
         shape = len(counts), self.table.n_candidates
-        fitted = _Fitted(np.zeros(shape, dtype=np.int64), np.empty(shape), np.zeros(shape))
+        fitted = Fitted(np.zeros(shape, dtype=np.int64), np.empty(shape), np.zeros(shape))
         weight /= np.maximum(weight.sum(axis=1, keepdims=True), SMALLEST)
         smoothing = 1 / (counts.sum(axis=1, keepdims=True) + 2)  # as if one more row had another class (Platt 1999)
         for c in range(self.table.n_candidates):
@@ -182,7 +182,7 @@ class Chooser:
         """The model that each rule chooses by rows that are drawn so often."""
         return self.choices(counts, self.fit(counts[None]), 0, rules)
 
-    def choices(self, counts: Floats, fitted: _Fitted, draw: int, rules: list[Rule]) -> list[Choice]:
+    def choices(self, counts: Floats, fitted: Fitted, draw: int, rules: list[Rule]) -> list[Choice]:
         chosen, stacks = [], {}
         for rule in rules:
             options = []
@@ -199,12 +199,12 @@ class Chooser:
             chosen.append(min(options, key=lambda choice: choice.loss))
         return chosen
 
-    def _single(self, c: int, fitted: _Fitted, draw: int) -> Choice:
+    def _single(self, c: int, fitted: Fitted, draw: int) -> Choice:
         temperature = float(self.temperatures[c, fitted.place[draw, c]]) if self.table.n_classes else 1.0
         cut = float(temperature * fitted.cut[draw, c])
         return Choice((c,), (1.0,), (temperature,), cut=cut, loss=float(fitted.criterion[draw, c]))
 
-    def _stack(self, allowed: Bools, counts: Floats, fitted: _Fitted, draw: int) -> Choice | None:
+    def _stack(self, allowed: Bools, counts: Floats, fitted: Fitted, draw: int) -> Choice | None:
         """None where fewer than two members have a weight."""
         criterion, weight = fitted.criterion[draw], counts * self.table.share
         usable = np.flatnonzero(allowed & self.table.stackable & self.is_model)

@@ -276,7 +276,10 @@ def test_equal_candidates_are_seldom_dropped():
 # ---------------------------------------------------------------- the studies
 
 
-@pytest.mark.parametrize(("name", "text"), [("verdicts", "## Assumptions"), ("choice", "## Power of the sentence")])
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [("verdicts", "## Assumptions"), pytest.param("choice", "## Power of the sentence", marks=pytest.mark.slow)],
+)
 def test_the_study_runs_without_data(name, text, tmp_path):
     root = Path(__file__).parents[2]
     done = subprocess.run(
