@@ -1,5 +1,6 @@
 """`electorate.check_up` looks at a table before training, and fits the cleaning of its columns."""
 
+import math
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
@@ -99,7 +100,9 @@ class CheckUp:
         return "\n".join(["check-up:", *lines])
 
 
-def check_up(X: Any, y: Any = None, *, keep: Collection[str] = (), task: str = "auto") -> CheckUp:
+def check_up(
+    X: Any, y: Any = None, *, keep: Collection[str] = (), task: str = "auto", time_limit: float | None = None
+) -> CheckUp:
     """Find columns that harm a model, and fit the cleaning of them.
 
     Parameters
@@ -113,6 +116,8 @@ def check_up(X: Any, y: Any = None, *, keep: Collection[str] = (), task: str = "
         Columns that are not changed (for an array, their positions as strings).
     task : {"auto", "classification", "regression"}
         With "auto", float targets, and integer targets with more than 20 distinct values, are treated as regression.
+    time_limit : float, optional
+        Seconds after which no further columns are searched for leaks, which takes most of the time of a wide table.
 
     Returns
     -------
@@ -141,6 +146,7 @@ def check_up(X: Any, y: Any = None, *, keep: Collection[str] = (), task: str = "
     array([0])
     """
     refuse_lazy_for("check_up", X)
+    seconds = math.inf if time_limit is None else time_limit
     X = np.asarray(X) if isinstance(X, list | tuple) else X
     columns, names, n_rows = read_columns(X)
     target, target_step = _check_target(y, task)
@@ -151,7 +157,7 @@ def check_up(X: Any, y: Any = None, *, keep: Collection[str] = (), task: str = "
     if target is not None:
         codes, classes, counts = _encode(target, task)
         findings += find_class_sizes(classes, counts) if classes else []
-        leaks = {one.column: one for one in find_leaks(clean, codes, len(classes))}
+        leaks = {one.column: one for one in find_leaks(clean, codes, len(classes), seconds)}
         for column in columns:  # a suspected leak is never left out
             one = found.get(column.place)
             if column.name in leaks and one is not None and isinstance(one.step, Drop):

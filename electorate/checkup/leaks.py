@@ -1,5 +1,7 @@
 """Columns that alone predict the target almost without error: they may hold what is not known before the target is."""
 
+import math
+import time
 from collections.abc import Sequence
 
 import numpy as np
@@ -13,15 +15,21 @@ LEAKED = 0.05  # of the error (the variance) of the baseline: a column that leav
 LITTLE = 0.01
 
 
-def find_leaks(columns: Sequence[CheckedColumn], target: Floats, n_classes: int) -> list[Finding]:
-    """Return suspected leaks. target: class codes, or numbers where n_classes is 0."""
+def find_leaks(
+    columns: Sequence[CheckedColumn], target: Floats, n_classes: int, seconds: float = math.inf
+) -> list[Finding]:
+    """Return suspected leaks. target: class codes, or numbers where n_classes is 0. seconds: to search at most."""
     if len(target) < FEWEST_ROWS:
         return []
-    rows = sample_rows(len(target))
-    y, found = target[rows], []
-    for column in columns:
+    rows, ends = sample_rows(len(target)), time.monotonic() + seconds
+    y = target[rows]
+    found: list[Finding] = []
+    for number, column in enumerate(columns):
         if column.kind == "other":
             continue
+        if time.monotonic() > ends:
+            seen = f"only the first {number:,} of {len(columns):,} columns were searched for leaks"
+            return [*found, Finding("time limit", None, seen, "the others are kept; allow more time to search them")]
         is_ordered = column.kind in ("number", "date")
         codes, n_codes = bin_codes(column.numbers[rows], is_ordered)
         left = _left_error(codes, n_codes, y, n_classes, is_ordered)

@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import dataclass
+from textwrap import wrap
 from typing import Any
 
 from electorate.comparison.estimate import RARE
@@ -10,7 +11,9 @@ from electorate.comparison.ranking import ACCURACY, READABLE, SPEED, Line, Ranki
 from electorate.escape import literal
 
 PICKED = {ACCURACY: "best estimate", SPEED: "fastest to predict", READABLE: "easiest to read"}
+LONGEST_IN_TABLE = 26
 LONGEST = 30  # characters of a name
+WIDTH = 80  # characters of a line
 MANY = 1.5  # times as fast: less is not worth a word
 
 
@@ -33,10 +36,12 @@ class Facts:
 
 def sentences(facts: Facts) -> list[str]:
     """The answer, the most important first."""
-    lines = [_use(facts), _sure(facts)]
-    lines += _rare(facts)
-    lines += _confused(facts)
-    return [*lines, *_picked(facts), _source(facts)]
+    return [_use(facts), _sure(facts), *_rare(facts), *_confused(facts), *_picked(facts), _source(facts)]
+
+
+def wrapped(lines: list[str]) -> list[str]:
+    """Sentences in lines of at most 80 characters; lines that are indented stay."""
+    return [part for line in lines for part in ([line] if line.startswith(" ") else wrap(line, WIDTH))]
 
 
 # ---------------------------------------------------------------- sentences
@@ -136,7 +141,8 @@ def _sure(facts: Facts) -> str:
 
 def _rare(facts: Facts) -> list[str]:
     """Where a class is rare, what the error does not show."""
-    if not facts.classes or min(facts.shares) >= RARE or "auc" not in facts.ranking.chosen.estimate.bounds:
+    n_classes = len(facts.classes)
+    if not n_classes or min(facts.shares) * n_classes / 2 >= RARE or "auc" not in facts.ranking.chosen.estimate.bounds:
         return []
     share, label = facts.shares[facts.positive], literal(str(facts.classes[facts.positive]), LONGEST)
     shown = facts.ranking.chosen.shown("auc")
@@ -173,7 +179,7 @@ def _picked(facts: Facts) -> list[str]:
 
 
 def name_in_table(line: Line) -> str:
-    return literal(line.name, LONGEST)
+    return literal(line.name, LONGEST_IN_TABLE)
 
 
 def value_of(line: Line, metric: Metric) -> str:
@@ -208,11 +214,12 @@ def table_rows(ranking: Ranking, metric: Metric, most: int) -> list[list[str]]:
         for name in ("error", "auc", "balanced_error", "log_loss", "rmse")
         if name in ranking.chosen.estimate.bounds
     ]
-    names = [metric.name, *(name for name in beside if name != metric.name)][:4]
+    names = [metric.name, *(name for name in beside if name != metric.name)][:3]
     lines = list(enumerate(ranking.lines, 1))
     if len(lines) > most:  # the baseline is always shown
         lines = lines[: most - 1] + [pair for pair in lines[most - 1 :] if pair[1] is ranking.baseline][:1]
-    rows = [["", "model", *(METRICS[name].head for name in names), "seconds", ""]]
+    heads = [METRICS[name].head.replace("balanced", "bal.").replace("mean abs.", "abs.") for name in names]
+    rows = [["", "model", *heads, "seconds", ""]]
     for place, line in lines:
         values = [number(line.shown(name)) if name in ("mae", "rmse") else f"{line.shown(name):.3f}" for name in names]
         verdict = "" if line.verdict == "first" else line.verdict

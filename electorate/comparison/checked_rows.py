@@ -15,7 +15,9 @@ from electorate.data.inputs import to_array
 from electorate.data.row_subset import take_rows
 
 
-def check_open_rows(X: Any, y: Any, task: str, keep: Collection[str], lock: Callable[[Rows], Parts]) -> CheckUp:
+def check_open_rows(
+    X: Any, y: Any, task: str, keep: Collection[str], lock: Callable[[Rows], Parts], time_limit: float | None = None
+) -> CheckUp:
     """Return the check-up of the rows that `lock` does not hold out.
 
     Spellings of labels are merged in all rows, since the split depends on the classes: which texts differ only by case
@@ -29,7 +31,7 @@ def check_open_rows(X: Any, y: Any, task: str, keep: Collection[str], lock: Call
     cleaned = whole.clean_target(labels)
     target, _ = read_target(cleaned, n_rows, task)
     opened = lock(Rows(np.empty((n_rows, 0)), target, [], 0))[0]
-    check = check_up(take_rows(X, opened), cleaned[opened], keep=keep, task=task)
+    check = check_up(take_rows(X, opened), cleaned[opened], keep=keep, task=task, time_limit=time_limit)
     if found is None or step is None:
         return check
     steps = {} if check.cleaning is None else check.cleaning.steps

@@ -4,7 +4,7 @@ Everything that is fitted to these rows is part of the choice: the temperature o
 and its temperature, a decision threshold, and the candidate itself. The final choice counts every row once. A draw of
 the bootstrap counts rows as often as they are drawn, so that the rows left out measure the whole procedure
 (Tsamardinos, Greasidou and Borboudakis 2018, "Bootstrapping the out-of-sample predictions for efficient and accurate
-cross-validation", Machine Learning 107, section 3.2).
+cross-validation", Machine Learning 107).
 """
 
 from dataclasses import dataclass, field, replace
@@ -65,7 +65,7 @@ class Choice:
 
 
 @dataclass(frozen=True)
-class _Fitted:
+class Fitted:
     """Of each draw and candidate: the place of the temperature, the criterion, and the cut."""
 
     place: Ints
@@ -138,11 +138,11 @@ class Chooser:
 
     # ---------------------------------------------------------------- single candidates
 
-    def fit(self, counts: Floats) -> _Fitted:
+    def fit(self, counts: Floats) -> Fitted:
         """counts: [draw, row], how often each row is drawn."""
         weight = counts * self.table.share
         shape = len(counts), self.table.n_candidates
-        fitted = _Fitted(np.zeros(shape, dtype=np.int64), np.empty(shape), np.zeros(shape))
+        fitted = Fitted(np.zeros(shape, dtype=np.int64), np.empty(shape), np.zeros(shape))
         weight /= np.maximum(weight.sum(axis=1, keepdims=True), SMALLEST)
         smoothing = 1 / (counts.sum(axis=1, keepdims=True) + 2)  # as if one more row had another class (Platt 1999)
         for c in range(self.table.n_candidates):
@@ -182,7 +182,7 @@ class Chooser:
         """The model that each rule chooses by rows that are drawn so often."""
         return self.choices(counts, self.fit(counts[None]), 0, rules)
 
-    def choices(self, counts: Floats, fitted: _Fitted, draw: int, rules: list[Rule]) -> list[Choice]:
+    def choices(self, counts: Floats, fitted: Fitted, draw: int, rules: list[Rule]) -> list[Choice]:
         chosen, stacks = [], {}
         for rule in rules:
             options = []
@@ -199,12 +199,12 @@ class Chooser:
             chosen.append(min(options, key=lambda choice: choice.loss))
         return chosen
 
-    def _single(self, c: int, fitted: _Fitted, draw: int) -> Choice:
+    def _single(self, c: int, fitted: Fitted, draw: int) -> Choice:
         temperature = float(self.temperatures[c, fitted.place[draw, c]]) if self.table.n_classes else 1.0
         cut = float(temperature * fitted.cut[draw, c])
         return Choice((c,), (1.0,), (temperature,), cut=cut, loss=float(fitted.criterion[draw, c]))
 
-    def _stack(self, allowed: Bools, counts: Floats, fitted: _Fitted, draw: int) -> Choice | None:
+    def _stack(self, allowed: Bools, counts: Floats, fitted: Fitted, draw: int) -> Choice | None:
         """None where fewer than two members have a weight."""
         criterion, weight = fitted.criterion[draw], counts * self.table.share
         usable = np.flatnonzero(allowed & self.table.stackable & self.is_model)
@@ -263,18 +263,32 @@ class Chooser:
 
     def decision(self, choice: Choice) -> Floats:
         """Calibrated scores of all rows, [row, output]; the cut is not subtracted."""
-        scores = self.table.scores
-        if len(choice.members) == 1:
-            return np.asarray(choice.temperatures[0] * scores[choice.members[0]])
-        if not self.table.n_classes:
-            return np.tensordot(choice.weights, scores[list(choice.members)], axes=1)
-        members = [self.probabilities(c, t) for c, t in zip(choice.members, choice.temperatures, strict=True)]
-        decision = choice.temperature * pooled_decision(pool(np.array(members), np.array(choice.weights)))
-        return decision if decision.ndim > 1 else decision[:, None]
+        scores = self.table.scores[list(choice.members)]
+        if len(choice.members) == 1 or not self.table.n_classes:
+            return combine(choice, scores, self.table.n_classes)
+        pairs = zip(choice.members, choice.temperatures, strict=True)
+        return _pooled(choice, np.array([self.probabilities(c, temperature) for c, temperature in pairs]))
 
     def _probabilities(self, c: int, temperature: float) -> Floats:
-        scores = self.table.scores[c]
-        return np.exp(log_probabilities(scores[:, 0] if scores.shape[1] == 1 else scores, temperature))
+        return _softmax(self.table.scores[c], temperature)
+
+
+def combine(choice: Choice, scores: Floats, n_classes: int) -> Floats:
+    """Calibrated scores of any rows, [row, output]. scores: of the members' models, [member, row, output]."""
+    if len(choice.members) == 1:
+        return np.asarray(choice.temperatures[0] * scores[0])
+    if not n_classes:
+        return np.tensordot(choice.weights, scores, axes=1)
+    return _pooled(choice, np.array(list(map(_softmax, scores, choice.temperatures))))
+
+
+def _softmax(scores: Floats, temperature: float) -> Floats:
+    return np.exp(log_probabilities(scores[:, 0] if scores.shape[1] == 1 else scores, temperature))
+
+
+def _pooled(choice: Choice, members: Floats) -> Floats:
+    decision = choice.temperature * pooled_decision(pool(members, np.array(choice.weights)))
+    return decision if decision.ndim > 1 else decision[:, None]
 
 
 # ---------------------------------------------------------------- weights of a stack

@@ -20,6 +20,7 @@ import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
+from electorate import kernels
 from electorate.checkup.check_up import CheckUp
 from electorate.checkup.columns import read_columns
 from electorate.comparison import answer as words
@@ -34,7 +35,7 @@ from electorate.comparison.metrics import metric_for
 from electorate.comparison.over_tables import Outcomes
 from electorate.comparison.ranking import ACCURACY, PREFERENCES, Line, Ranker, columns_of
 from electorate.comparison.refits import Recipe, Refits
-from electorate.comparison.rows import Floats, Rows, read_rows
+from electorate.comparison.rows import Floats, Parts, Rows, read_rows
 from electorate.comparison.scanned import RowDraw, ScannedRefits, draw_sample
 from electorate.comparison.schedule import Costs, Results, Schedule
 from electorate.comparison.workers import ProcessPool, Progress, Work, WorkLimits
@@ -48,6 +49,7 @@ from electorate.training.lazy_inputs import is_scanned, refuse_lazy_for
 QUICK_FOLDS = 3
 FEWEST_ROWS = 20  # fewer rows are too few for folds
 MOST_LINES = 12  # of the printed table
+CHECK_UP = 0.1  # of a time limit for the search for leaks
 QUICK_ROWS = 1_000  # where there was no time for a fit
 COPIES = 6  # of the numbers of a table that a process may need
 RESERVED, AFTER = 0.3, 0.5  # of a time limit for refits at most; seconds for what follows them
@@ -199,9 +201,12 @@ def compare(
         X, y, weight, beside = _rows_with_weight(X, y, sample_weight, beside)
         check = CheckUp([], None)
         if check_up and read_columns(X)[2] >= FEWEST_ROWS:
-            check = check_open_rows(
-                X, y, task, keep, lambda rows: splits.hold_out(_with_columns(rows, beside), test_fraction, seed)
-            )
+
+            def lock(rows: Rows) -> Parts:
+                return splits.hold_out(_with_columns(rows, beside), test_fraction, seed)
+
+            seconds = None if time_limit is None else CHECK_UP * time_limit
+            check = check_open_rows(X, y, task, keep, lock, seconds)
         X, y = check.clean(X), check.clean_target(y)
         rows, classes = read_rows(X, y, task, categorical_features, weight)
         rows = _with_columns(rows, beside)
@@ -308,7 +313,8 @@ def _times(column: Any) -> Floats | None:
     values = np.asarray(column.to_numpy() if hasattr(column, "to_numpy") else column)
     if values.dtype.kind not in "iufb":
         try:
-            values = values.astype("datetime64[us]").astype(np.int64)
+            dates = values.astype("datetime64[us]")
+            values = np.where(np.isnat(dates), np.nan, dates.astype(np.int64).astype(np.float64))
         except ValueError as error:
             raise ValueError(
                 f"time_column holds a value that is neither a date (like 2026-01-31) nor a number: {error}"
@@ -337,6 +343,7 @@ def _rows_with_weight(X: Any, y: Any, weight: Any, beside: dict[str, Any]) -> tu
         return X, y, None, beside
     weight = check_weight(weight, read_columns(X)[2])
     used = np.flatnonzero(weight)
+    weight = weight * 2.0 ** -np.floor(np.log2(np.max(weight, initial=1e-323)))  # sums must not over- or underflow
     if not len(used):
         raise ValueError("all weights are 0")
     if len(used) == len(weight):
@@ -440,6 +447,8 @@ class Comparison:
         self.limits = limits
         self.display = Progress(self.plan, limits, sys.stderr if progress else None)
         self.display.note(f"comparing models on {self.training_rows.n_rows:,} rows")
+        if not kernels.are_compiled():
+            self.display.note("compiling, once on this machine: the first models of this package take about a minute")
         journal: Store = {}
         if where.folder is not None:
             journal = Journal(where.folder)
@@ -683,9 +692,10 @@ class Comparison:
 
     def __repr__(self) -> str:
         table = report.align(words.table_rows(self.ranking, self.plan.metric, MOST_LINES), {1, -1})
-        checked = ["", repr(self.check_up)] if self.check_up.findings else []
         certified = [self.certified.sentence] if self.certified is not None else []
-        return "\n".join([*self.answer, *certified, "", self.head, table, "", *self.notes, *checked]).rstrip()
+        lines = [*words.wrapped([*self.answer, *certified]), "", self.head, table, "", *words.wrapped(self.notes)]
+        checked = ["", repr(self.check_up)] if self.check_up.findings else []
+        return "\n".join([*lines, *checked]).rstrip()
 
     def to_json(self) -> str:
         """The answer and the table for programs."""

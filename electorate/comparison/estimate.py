@@ -1,6 +1,6 @@
 """What the chosen model will lose on new rows: bootstrap bias corrected cross-validation.
 
-BBC-CV of Tsamardinos, Greasidou and Borboudakis (2018, section 3.2 and Algorithm 5): rows of the out-of-fold
+BBC-CV of Tsamardinos, Greasidou and Borboudakis (2018): rows of the out-of-fold
 predictions are drawn with replacement, the whole choice is made on the drawn rows, and the rows left out measure it.
 The mean over draws is the estimate, and quantiles over draws are its interval. Nothing is trained.
 """
@@ -19,7 +19,7 @@ MOST_DRAWS, FEWEST_DRAWS = 500, 100
 MOST_CELLS = 5e6  # draws x rows x classes
 BLOCK_CELLS = 2e6  # draws x rows that are fitted together
 MEANS = ("error", "log_loss", "mae")  # metrics that are means over rows of a function of the row
-SPARSE = 5  # the other metrics of all rules but the first are measured in every fifth draw
+SPARSE = 5  # other metrics are measured in every fifth draw, unless the choice is by them and the rule is the first
 WITH_CUT = ("error", "balanced_error", "f1")
 RARE = 0.2  # a class with a smaller share of the rows: errors alone show little
 
@@ -50,9 +50,10 @@ def n_draws_for(n_rows: int, n_classes: int) -> int:
 
 
 def rarest_share(target: Ints) -> float:
-    """The share of the rows that the rarest class has."""
+    """The share of the rows that the rarest class has, times half the number of classes: 1/2 where all are even."""
     counts = np.bincount(target)
-    return float(np.min(counts[counts > 0]) / len(target))
+    counts = counts[counts > 0]
+    return float(np.min(counts) / len(target) * len(counts) / 2)
 
 
 def metrics_shown(chooser: Chooser) -> list[str]:
@@ -97,8 +98,8 @@ def evaluate(
             for m, name in enumerate(names):
                 if not len(rows) or (name not in MEANS and table.n_classes and len(np.unique(table.codes[rows])) < 2):
                     continue
-                every = 1 if name in MEANS else SPARSE
-                for r in range(len(rules) if i % every == 0 else 1):
+                is_full = name in MEANS or (start + i) % SPARSE == 0
+                for r in range(len(rules) if is_full else name == chooser.metric.name):
                     times[r, m, rows] += 1
                     losses = loss_of(name, [chosen[r] for chosen in choices], parts)
                     values[r, m, start + i] = losses @ weight / weight.sum()

@@ -55,7 +55,7 @@ class Line:
 
 @dataclass(frozen=True)
 class Ranking:
-    """lines: the least loss first. chosen: the line to hand over; `recipe` is what to train for it.
+    """lines: the one to hand over first (chosen; its `recipe` is what to train), then the least loss.
 
     baseline: of the constant model, or None. evidence: that the chosen one is better. rows: how many were tested.
     picks: the lines that are the most accurate, the fastest and the easiest to read among the good ones.
@@ -74,7 +74,7 @@ class Ranking:
     @property
     def rivals(self) -> list[Line]:
         """The lines that were not beaten, besides the best; never the baseline."""
-        return [line for line in self.lines if line.verdict == "tie"]
+        return [line for line in self.lines if line.verdict == "tie" and not is_baseline(line)]
 
 
 class Ranker:
@@ -144,45 +144,42 @@ class Ranker:
         return Recipe(tuple(parts), choice.temperature, choice.threshold)
 
     def _judged(self, lines: list[Line], chosen: Estimate, prefer: str, usable: NDArray[np.bool_]) -> Ranking:
-        """The lines in order, with their verdicts, and the line that is handed over."""
-        metric, table = self.plan.metric, self.table
-        order = sorted(range(len(lines)), key=lambda k: (lines[k].bound(metric.name).value, k))
-        lines = [lines[k] for k in order]
-        losses = np.array([line.estimate.row_losses[metric.name] for line in lines])
+        """The lines, the one to hand over first, with their verdicts."""
+        name, table = self.plan.metric.name, self.table
+        lines = sorted(lines, key=lambda line: line.bound(name).value)
+        losses = np.array([line.estimate.row_losses[name] for line in lines])
         differences = against_best(losses, table, self.plan.seed)
-        baseline = next((line for line in lines if line.algorithm is not None and line.algorithm.baseline), None)
-        evidence = None if baseline is None else against_baseline(table, chosen, baseline.estimate, metric.name)
-        is_better = evidence is not None and evidence.is_better
+        baseline = next((line for line in lines if is_baseline(line)), None)
+        best = self._line(None if len(chosen.choice.members) > 1 else self._algorithm_of(chosen.choice), chosen)
+        is_worse = {line.name for line, worse in zip(lines, differences.worse, strict=True) if worse}
+        models = [line for line in lines if not is_baseline(line)] or lines
+        if best.name in is_worse and models[0].estimate.choice.members[0] in np.flatnonzero(usable):
+            best = models[0]  # the log loss chose a model whose errors are more beyond chance
+        picks = {ACCURACY: best} | self._picks(models, best, is_worse, baseline)
+        if prefer in picks and picks[prefer].estimate.choice.members[0] in np.flatnonzero(usable):
+            best = picks[prefer]
+        evidence = None if baseline is None else against_baseline(table, best.estimate, baseline.estimate, name)
+        if baseline is not None and evidence is not None and evidence.is_better:
+            is_worse.add(baseline.name)
+        visible = dict(zip((line.name for line in lines), differences.visible.tolist(), strict=True))
         judged = [
             replace(
                 line,
-                visible=float(differences.visible[k]),
-                verdict="first"
-                if k == differences.best
-                else "worse"
-                if differences.worse[k] or (line is baseline and is_better)
-                else "tie",
+                visible=float(visible[line.name]),
+                verdict="first" if line.name == best.name else "worse" if line.name in is_worse else "tie",
             )
-            for k, line in enumerate(lines)
+            for line in lines
         ]
-        models = [line for line in judged if not (line.algorithm is not None and line.algorithm.baseline)]
-        best = self._line(None if len(chosen.choice.members) > 1 else self._algorithm_of(chosen.choice), chosen)
-        picks = {ACCURACY: best} | self._picks(models or judged, baseline)
-        handed = picks.get(prefer) if prefer != ACCURACY else None
-        if handed is not None and handed.estimate.choice.members[0] in np.flatnonzero(usable):
-            evidence = (
-                None if baseline is None else against_baseline(table, handed.estimate, baseline.estimate, metric.name)
-            )
-            best = handed
+        order = sorted(range(len(judged)), key=lambda k: (judged[k].name != best.name, k))
         keeps = ~np.isnan(losses).any(axis=0)
         return Ranking(
-            lines=judged,
-            chosen=replace(best, verdict=next((one.verdict for one in judged if one.name == best.name), "tie")),
-            baseline=next((line for line in judged if line.algorithm is not None and line.algorithm.baseline), None),
+            lines=[judged[k] for k in order],
+            chosen=replace(best, verdict="first"),
+            baseline=next((line for line in judged if is_baseline(line)), None),
             evidence=evidence,
             n_rows=table.n_rows,
             picks=picks,
-            losses=losses[:, keeps],
+            losses=losses[order][:, keeps],
             weight=None if table.weight is None else table.weight[keeps],
             confused=self._confused(best.estimate.choice),
         )
@@ -190,17 +187,18 @@ class Ranker:
     def _algorithm_of(self, choice: Choice) -> Algorithm:
         return self.plan.algorithm(int(self.columns.candidates[choice.members[0]]))
 
-    def _picks(self, lines: list[Line], baseline: Line | None) -> dict[str, Line]:
-        """Among the models that tie with the best, or are nearly as good: the fastest and the most readable."""
-        metric = self.plan.metric
-        least = min(line.bound(metric.name).value for line in lines)
-        unit = 1.0 if baseline is None or metric.for_classes else baseline.bound(metric.name).value
-        near = [line for line in lines if line.bound(metric.name).value <= least + NEAR * unit]
-        good = [line for line in lines if line.verdict != "worse" or line in near]
-        readable = [line for line in good if line.algorithm is not None and line.algorithm.readable is not None]
-        picks = {SPEED: min(good, key=lambda line: line.predict_seconds)}
-        if readable:
-            picks[READABLE] = min(readable, key=lambda line: (_rank_to_read(line), line.bound(metric.name).value))
+    def _picks(self, models: list[Line], best: Line, is_worse: set[str], baseline: Line | None) -> dict[str, Line]:
+        """Among the models that are nearly as good, or else tie with the best: the fastest and the most readable."""
+        name = self.plan.metric.name
+        unit = 1.0 if baseline is None or self.plan.metric.for_classes else baseline.bound(name).value
+        most = max(models[0].bound(name).value, best.bound(name).value) + NEAR * unit
+        near = [line for line in models if line.bound(name).value <= most]
+        tied = [line for line in models if line.name not in is_worse]
+        picks = {SPEED: min(near, key=lambda line: line.predict_seconds)}
+        for some in (near, tied):
+            readable = [line for line in some if line.algorithm is not None and line.algorithm.readable is not None]
+            if readable and READABLE not in picks:
+                picks[READABLE] = min(readable, key=lambda line: (_rank_to_read(line), line.bound(name).value))
         return picks
 
     def _confused(self, choice: Choice) -> tuple[int, int] | None:
@@ -215,6 +213,10 @@ class Ranker:
             return None
         true, predicted = np.unravel_index(int(np.argmax(pairs)), pairs.shape)
         return int(true), int(predicted)
+
+
+def is_baseline(line: Line) -> bool:
+    return line.algorithm is not None and line.algorithm.baseline
 
 
 def _rank_to_read(line: Line) -> int:

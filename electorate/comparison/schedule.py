@@ -23,6 +23,7 @@ Results = dict[Fit, Result]
 FINALISTS, SETTINGS_OF_FINALISTS = 8, 2  # candidates that pass a screening, and settings of one algorithm among them
 FIRST_FINALISTS = 3  # of these the leaders go through all folds first
 PROTECTED = 5  # algorithms whose best candidate is never dropped: it may be a member of the stack
+DROP_DRAWS = 200
 GROWTH = 1.15  # a fit of k times the rows takes about k to the power of this as long
 
 
@@ -120,7 +121,7 @@ class Schedule:
             return []
         gathered = self.gather(numbers, candidates, results)
         chooser = Chooser(gathered.table, gathered.algorithms, self.plan.metric)
-        mask = droppable(chooser, PROTECTED, self.plan.seed)
+        mask = droppable(chooser, PROTECTED, self.plan.seed, DROP_DRAWS)
         kept = [
             c for c in candidates if self.plan.candidates[c].algorithm in self.named or self.plan.algorithm(c).baseline
         ]

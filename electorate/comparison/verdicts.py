@@ -20,7 +20,7 @@ from electorate.comparison.out_of_fold import OutOfFold
 TRAINING = 1.4  # variance of a mean difference over training sets and rows, relative to that over rows (measured)
 LEVEL = 0.05  # probability of any false "worse"
 BEYOND_DOUBT = 0.001
-DRAWS = 20_000
+DRAWS = 10_000
 DROP = 0.99  # how sure it must be that a candidate is not the best
 
 Grade = Literal["beyond doubt", "probably", "no evidence"]
@@ -75,15 +75,20 @@ def better_by_chance(losses: Floats, table: OutOfFold) -> float:
 
 @dataclass(frozen=True)
 class Differences:
-    """best: of least mean loss. worse: [model], beyond chance. visible: the least lead of the best that would show."""
+    """best: of least mean loss, or the model asked for. worse: [model], than the best, beyond chance.
+
+    visible: [model], the least difference to the best that would have been called worse.
+    """
 
     best: int
     worse: Bools
     visible: Floats
 
 
-def against_best(losses: Floats, table: OutOfFold, seed: int = 0) -> Differences:
+def against_best(losses: Floats, table: OutOfFold, best: int | None = None, seed: int = 0) -> Differences:
     """Compare every model with the one of least mean loss. losses: [model, row], NaN for rows that were not measured.
+
+    best: another model to compare with, the one that is handed over; then fewer are called worse.
 
     Multiple comparisons with the best (Hsu 1984, "Constrained simultaneous confidence intervals for multiple
     comparisons with the best"; Hsu 1996, chapter 4), strengthened so that equal models are not told apart either: the
@@ -93,7 +98,7 @@ def against_best(losses: Floats, table: OutOfFold, seed: int = 0) -> Differences
     """
     units, share, fold = by_unit(losses, table)
     means, n_models = units @ share, len(units)
-    best = int(np.argmin(means))
+    best = int(np.argmin(means)) if best is None else best
     worse = np.zeros(n_models, dtype=np.bool_)
     if n_models < 2 or units.shape[1] < 2:
         return Differences(best, worse, np.where(np.arange(n_models) == best, 0.0, np.inf))
@@ -118,7 +123,8 @@ def training_factors(units: Floats, share: Floats, fold: Ints) -> Floats:
     """[model, model]: by how much training enlarges the variance of a difference over rows.
 
     What all folds share cannot be seen in one table (Bengio and Grandvalet 2004): the constant is measured on fresh
-    rows. Where folds differ by more than their rows explain, that much more is added.
+    rows. Where folds differ by more than their rows explain, it is multiplied by the ratio of the two variances: the
+    mean over all pairs, or half-way from there to the ratio of the pair.
     """
     folds, place = np.unique(fold, return_inverse=True)
     if len(folds) < 2:
@@ -156,7 +162,7 @@ def _largest_difference(drawn: Floats, errors: Floats) -> float:
 def droppable(chooser: Chooser, protected: int = MOST_MEMBERS, seed: int = 0, draws: int = 500) -> Bools:
     """[candidate]: worse than the best so far in more than 99% of draws of the rows tested so far.
 
-    BBCD-CV (Tsamardinos, Greasidou and Borboudakis 2018, section 3.3). For candidates of the leading algorithms, as
+    BBCD-CV (Tsamardinos, Greasidou and Borboudakis 2018). For candidates of the leading algorithms, as
     many as `protected`, "the best" is the best of their own algorithm: it may become a member of a stack.
     """
     table, algorithm = chooser.table, chooser.algorithm
@@ -244,7 +250,7 @@ class Verdicts:
 
 
 def judge(rows: RowLosses, first: int, seed: int = 0) -> Verdicts:
-    worse = against_best(rows.losses, rows.table, seed).worse
+    worse = against_best(rows.losses, rows.table, first, seed).worse
     return Verdicts(worse, ~worse / np.sum(~worse))
 
 

@@ -28,8 +28,9 @@ from electorate.escape import literal
 
 SECONDS, SECONDS_ON_TERMINAL = 10.0, 0.1  # between two lines of progress
 LAST_LINES = 5  # of what a worker printed before it died
+LONGEST_FIT = 0.2  # of a time limit
 ONE_THREAD = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
-CANNOT_WRITE = "cannot write"  # before the reason, in what a worker prints
+READY, CANNOT_WRITE = "ready", "cannot write"  # what a worker prints when it has imported; before a reason
 
 
 @dataclass(frozen=True)
@@ -43,6 +44,11 @@ class WorkLimits:
     @property
     def left(self) -> float:
         return self.started + self.seconds - time.monotonic()
+
+    @property
+    def of_a_fit(self) -> float:
+        """Seconds that one fit may take: a slow one must not hold up the folds of the others."""
+        return LONGEST_FIT * self.seconds
 
 
 @dataclass
@@ -98,7 +104,7 @@ class Work:
                 self._done(fit, stored)
         self.progress.start(missing)
         if self.pool is not None and missing:
-            self.pool.run(missing, self._may_start, lambda: self.left, self._read)
+            self.pool.run(missing, self._may_start, lambda: self.left, self._read, self.limits.of_a_fit)
         else:
             for fit in missing:  # one after another; a fit that has begun is finished
                 if self._may_start(fit):
@@ -111,7 +117,7 @@ class Work:
         if fit.candidate in self.schedule.late:
             return False
         n_rows = len(self.schedule.splits.places[fit.split][1][0])
-        return (self.costs.predict(fit.candidate, n_rows) or 0.0) < self.left
+        return (self.costs.predict(fit.candidate, n_rows) or 0.0) < min(self.left, self.limits.of_a_fit)
 
     def _read(self, fit: Fit, lost: Failed | None = None) -> None:
         if lost is not None:  # not stored: another run tries again
@@ -186,6 +192,7 @@ class Worker:
         own = [path for path in os.environ.get("PYTHONPATH", "").split(os.pathsep) if path]
         paths = [str(Path(electorate.__file__).parent.parent), *own]
         self.fit: Fit | None = None
+        self.began = math.inf  # until it is ready
         self.printed: deque[str] = deque(maxlen=LAST_LINES)
         self.process: Any = subprocess.Popen(
             [sys.executable, "-P", "-W", "ignore", "-m", "electorate.comparison.workers", folder],
@@ -212,6 +219,7 @@ class Worker:
 
     def start(self, fit: Fit) -> None:
         self.fit = fit
+        self.began = self.began if math.isinf(self.began) else time.monotonic()
         with suppress(OSError):  # it died: its output has ended too
             self.process.stdin.write(f"{fit.candidate} {fit.split}\n")
             self.process.stdin.flush()
@@ -251,8 +259,12 @@ class ProcessPool:
         may_start: Callable[[Fit], bool],
         left: Callable[[], float],
         done: Callable[..., None],
+        longest: float = math.inf,
     ) -> None:
-        """Run fits. Those that run when no time is left are stopped. done(fit): called with each finished fit."""
+        """Run fits. done(fit): called with each finished one.
+
+        Those that run when no time is left, or longer than the longest may take, are stopped.
+        """
         todo, tries = deque(fits), dict.fromkeys(fits, 0)
         while True:
             self._start(todo, may_start, left)
@@ -262,8 +274,12 @@ class ProcessPool:
             if seconds <= 0:
                 break
             try:
-                worker, answer = self.answers.get(timeout=min(seconds, 60.0))
+                worker, answer = self.answers.get(timeout=min(seconds, 60.0, longest / 5))
             except queue.Empty:
+                self._stop([one for one in self.workers if one.fit and time.monotonic() - one.began > longest])
+                continue
+            if answer == READY:  # its fit begins now
+                worker.began = time.monotonic()
                 continue
             fit, worker.fit = worker.fit, None
             if answer.startswith(CANNOT_WRITE):
@@ -275,7 +291,11 @@ class ProcessPool:
                 self.workers.remove(worker)
                 if fit is not None:
                     self._lost(fit, tries, todo, worker.why_it_ended(), done)
-        for worker in [one for one in self.workers if one.fit is not None]:
+        self._stop([worker for worker in self.workers if worker.fit is not None])
+
+    def _stop(self, workers: list[Worker]) -> None:
+        """Stop these workers, whatever they run."""
+        for worker in workers:
             worker.stop()
             self.workers.remove(worker)
 
@@ -303,15 +323,14 @@ class ProcessPool:
             done(fit, Failed(f"{why}, twice; the same command tries again"))
 
     def stop(self) -> None:
-        for worker in self.workers:
-            worker.stop()
-        self.workers = []
+        self._stop(list(self.workers))
 
 
 def main(folder: str) -> None:
     """The loop of a worker process; it ends with its input. The folder has a plan when the first line comes."""
     journal, runner = Journal(folder), None
     answers, sys.stdout = sys.stdout, sys.stderr  # what estimators print must not look like an answer
+    print(READY, file=answers, flush=True)
     for line in sys.stdin:
         if runner is None:
             runner = FitRunner(journal.stored_plan(), restore(journal.path(ROWS)))

@@ -6,6 +6,7 @@ environment variable ELECTORATE_KERNELS=reference the twins are used instead: sl
 
 import os
 from importlib import import_module
+from pathlib import Path
 from typing import Any
 
 FILES = {
@@ -33,6 +34,12 @@ FILES = {
 }
 FILE_OF = {name: file for file, names in FILES.items() for name in names.split()}
 PACKAGES = {"numba": "electorate.kernels", "reference": "electorate.kernels.reference"}
+
+
+def are_compiled() -> bool:
+    """Whether compiled trees are in the cache, so that no first fit compiles for a minute."""
+    chosen = os.environ.get("ELECTORATE_KERNELS") or "numba"
+    return chosen == "reference" or any((Path(__file__).parent / "__pycache__").glob("subtrees.*.nbc"))
 
 
 def __getattr__(name: str) -> Any:

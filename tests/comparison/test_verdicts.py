@@ -1,5 +1,10 @@
 """What is larger than chance: the lead over the baseline, differences to the best, and candidates to drop."""
 
+import os
+import subprocess
+import sys
+from pathlib import Path
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -208,6 +213,16 @@ def test_leads_are_found_and_visible_leads_are_near_them():
     assert np.all((differences.visible[1:] > 0.01) & (differences.visible[1:] < 0.05))
 
 
+def test_another_model_than_the_first_may_be_handed_over():
+    rng = np.random.default_rng(0)
+    losses = equal_models(rng, 4, 500)
+    losses[3] = rng.random(500) < 0.5
+    best = compared(losses).best
+    other = against_best(losses, table_of(500), best=(best + 1) % 3)
+    assert other.best == (best + 1) % 3
+    assert other.worse.tolist() == [False, False, False, True]
+
+
 @settings(max_examples=25, deadline=None)
 @given(st.integers(2, 6), st.sampled_from([30, 200, 2000]), st.booleans(), st.booleans(), st.integers(0, 99))
 def test_a_tie_is_what_is_not_visible(k, n, weighted, quantity, seed):
@@ -256,3 +271,23 @@ def test_bad_candidates_are_dropped_but_not_possible_members():
 def test_equal_candidates_are_seldom_dropped():
     dropped = [droppable(chooser_of([1.0] * 20, np.zeros(20), 60, seed), 1) for seed in range(20)]
     assert np.mean(dropped) < 0.2  # they are compared with the one that looks best
+
+
+# ---------------------------------------------------------------- the studies
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [("verdicts", "## Assumptions"), pytest.param("choice", "## Power of the sentence", marks=pytest.mark.slow)],
+)
+def test_the_study_runs_without_data(name, text, tmp_path):
+    root = Path(__file__).parents[2]
+    done = subprocess.run(
+        [sys.executable, str(root / "benchmarks" / f"{name}.py"), "--quick", "--out", str(tmp_path / "page.md")],
+        env={**os.environ, "PYTHONPATH": str(root), "ELECTORATE_DATA": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert text in (tmp_path / "page.md").read_text()
