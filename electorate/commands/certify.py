@@ -6,7 +6,7 @@ import sys
 from typing import Any
 
 from electorate.commands.model_rows import read_labelled
-from electorate.commands.options import add_skip_option, add_table_options, source_of
+from electorate.commands.options import add_skip_option, add_table_options, in_options, source_of
 from electorate.commands.scanned import add_scan_option, scan_labelled, wants_scan
 from electorate.escape import literal
 
@@ -50,7 +50,7 @@ def run(options: argparse.Namespace) -> int:
     rows: Any = {name: _rows(model, name, options) for name in ("train", "heldout")}
     equal = "allow" if options.allow_equal_rows else "refuse"
     found = certificate(model, **rows, delta=options.delta, eps=options.eps, equal_rows=equal)
-    print(json.dumps(found.to_dict(), indent=1) if options.json else str(found))
+    print(json.dumps(found.to_dict(), indent=1) if options.json else in_options(str(found), options))
     print(f"{literal(options.model)}: digest {model.digest_}", file=sys.stderr)
     return 0
 

@@ -5,7 +5,8 @@ from dataclasses import replace
 from typing import Any
 
 from electorate.commands.options import read, source_of
-from electorate.tables.source import arrow
+from electorate.escape import literal
+from electorate.tables.source import Source, arrow
 
 
 def read_rows(model: Any, options: argparse.Namespace) -> tuple[Any, Any]:
@@ -30,8 +31,16 @@ def read_labelled(model: Any, path: str, options: argparse.Namespace) -> tuple[A
 
     kinds = columns_of(model)
     source, names = replace(source_of(options, path), types=kinds), list(kinds)
+    refuse_feature(source, kinds, options.target)
     found = read(options, source, options.target or _target(source, names), names)
     return found.X.select(names), cleaned_target(model, found.y), found.weight
+
+
+def refuse_feature(source: Source, kinds: dict[str, str], target: str | None) -> None:
+    """Raise the error for a target that is a column the model predicts from."""
+    if target in kinds:
+        what = f"the model predicts from the column {literal(target)!r}"
+        raise source.error(f"{what}, so it is not the target: --target names the column that the model predicts")
 
 
 def _target(source: Any, names: list[str]) -> str:

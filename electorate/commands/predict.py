@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from electorate.commands.options import add_model_and_table, add_table_options, source_of
+from electorate.commands.options import add_model_and_table, add_table_options, refuse_own_input, source_of
 from electorate.tables.source import FORMATS, Source, TableError, arrow
 
 EXAMPLES = """examples:
@@ -32,6 +32,7 @@ def run(options: argparse.Namespace) -> int:
 
     if "prediction" in options.keep or len(set(options.keep)) < len(options.keep):
         raise ValueError("--keep names a column twice, or one called 'prediction'")
+    refuse_own_input("--out", options.out, {"the model": options.model, "the table": options.table})
     source = source_of(options)
     model = None if options.proba else read_quickly(options.model)  # for labels alone it needs no estimator
     if model is None:

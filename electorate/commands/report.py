@@ -6,7 +6,7 @@ import shlex
 import sys
 
 from electorate.commands.model_rows import read_rows
-from electorate.commands.options import add_model_and_table, add_skip_option, add_table_options
+from electorate.commands.options import add_model_and_table, add_skip_option, add_table_options, refuse_own_input
 from electorate.escape import literal
 
 EXAMPLES = """examples:
@@ -28,6 +28,7 @@ def add_options(one: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     from electorate import html_report, load
 
+    refuse_own_input("--out", options.out, {"the model": options.model, "the table": options.table})
     model = load(options.model)
     X, y = read_rows(model, options)
     title = options.title or f"{type(model).__name__} on {os.path.basename(options.table)}"

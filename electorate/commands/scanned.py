@@ -13,6 +13,7 @@ from typing import Any, TextIO
 import numpy as np
 
 from electorate.arrays import AnyArray
+from electorate.commands.model_rows import refuse_feature
 from electorate.commands.options import no_target
 from electorate.escape import literal
 from electorate.tables.source import Source
@@ -152,6 +153,7 @@ def scan_labelled(model: Any, source: Source, options: argparse.Namespace) -> tu
     kinds = columns_of(model)
     if options.target is None:
         raise source.error("which column is the target? Add --target COLUMN")
+    refuse_feature(source, kinds, options.target)
     known = replace(source, types=kinds) if source.is_text else source
     opened = open_scan(known, options.target, options.skip_missing_target)
     source.find_all([*kinds, options.target], opened.names)

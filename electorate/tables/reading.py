@@ -87,7 +87,7 @@ def read_training(source: Source, request: TableRequest) -> TrainingTable:
             raise source.error(f"the target {literal(target)!r} is missing in every row")
     labels = _labels(table.column(target), target, where)
     weight = None if request.weights is None else _weights(table.column(request.weights), request.weights, where)
-    rest = table.drop_columns(request.extra)
+    rest = table.drop_columns([name for name in request.extra if name not in (request.only or ())])
     if rest.num_columns == 0:
         raise source.error("there is no column besides the target" + ("" if weight is None else " and the weights"))
     return TrainingTable(rest, labels, weight, where, n_rows - table.num_rows)

@@ -177,6 +177,8 @@ class OpenedSource:
     def __init__(self, source: Source) -> None:
         if source.path != "-" and os.path.isdir(source.path):
             raise source.error("this is a folder")
+        if source.path == "-" and sys.stdin is None:
+            raise source.error("it is closed: name a file, or redirect one to it")
         self._source = source
         raw: Any = sys.stdin.buffer if source.path == "-" else open(source.path, "rb")  # noqa: SIM115
         self._raw = raw if isinstance(raw, io.BufferedReader) else io.BufferedReader(raw)
