@@ -86,7 +86,11 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
     folder, temporary = os.path.dirname(target), f".electorate-{os.urandom(8).hex()}.tmp"
     path = os.path.join(folder, temporary)
     # Private until it gets the permissions of the old file, which may be private itself.
-    file, is_nameless = _new_file(folder, path, 0o666 if mode is None else 0o600)
+    try:
+        file, is_nameless = _new_file(folder, path, 0o666 if mode is None else 0o600)
+    except OSError as error:
+        error.filename = target  # not the name of the temporary file
+        raise
     try:
         with file:
             yield file

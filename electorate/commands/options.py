@@ -145,7 +145,9 @@ def in_options(text: str, options: argparse.Namespace) -> str:
 
     def translate(match: re.Match[str]) -> str:
         name, value = match["name"], match["value"]
-        is_argument = name is not None and ("_" in name or value is not None or match.start() == 0)
+        is_argument = name is not None and (
+            value is not None or match.start() == 0 or ("_" in name and not names[name].startswith("--set"))
+        )
         if not is_argument:
             return match[0]
         sign = "=" if names[name].startswith("--set") else " "

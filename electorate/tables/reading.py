@@ -184,7 +184,8 @@ def _read_text(source: Source, request: TableRequest, where: RowLocator) -> Any:
         raise source.error("the table has no rows")
     kinds = guess_kinds(source, text.names, places, first)
     read_as = {place: "number" if kind == "number" else "text" for place, kind in kinds.items()}
-    parser = Parser(source, text.names, read_as, AS_TEXT)
+    # A command that applies a model has its kinds of columns, and no option --type.
+    parser = Parser(source, text.names, read_as, AS_TEXT if request.only is None else "")
 
     def parse(block: TextBlock) -> tuple[Any, int, bool]:
         table = parser.table(block)

@@ -211,6 +211,8 @@ class OpenedSource:
             text = self._decoder.decode(data, final=not data)
         except UnicodeDecodeError as error:
             raise self._source.bad_byte(error, self._n_lines + 1) from None
+        except UnicodeError as error:
+            raise self._source.error(f"{literal(error)}: is --encoding {self._source.encoding} right?") from None
         self._n_lines += text.count("\n")
         if data and not text and size != 0:
             return self.read(size)  # a part of a character: the rest follows

@@ -198,6 +198,7 @@ def test_weights_may_be_a_column_of_the_model(there, capsys):
         ({"weights": "w"}, "sample_weight is zero for every row", "--weights is zero for every row"),
         ({"weights": "w"}, "data passed to `sample_weight`: row 3", "data passed to --weights: row 3"),
         ({"n_jobs": 2}, "worker processes fail to run; use n_jobs=1", "worker processes fail to run; use --n-jobs 1"),
+        ({"set": []}, "it has eps, n_jobs, class_weight", "it has eps, n_jobs, class_weight"),
         ({"set": []}, "n_jobs is 0: use None", "--set n_jobs is 0: use None"),
         ({"set": []}, "set class_weight='balanced'", "set --set class_weight=balanced"),
         ({"seed": 0}, "seed is -1: it must not be negative", "--seed is -1: it must not be negative"),
