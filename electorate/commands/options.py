@@ -137,6 +137,7 @@ def in_options(text: str, options: argparse.Namespace) -> str:
         ("pass X_val and y_val, or", "use more rows, or"),
         ("pass equal_rows='allow' (--allow-equal-rows)", "add --allow-equal-rows"),
         ("pass equal_rows='allow'", "add --allow-equal-rows"),
+        ("or give another folder: scan(..., folder=...)", "or set TMPDIR to another folder"),
         ("of heldout took", "of --heldout took"),
     ):
         text = text.replace(wrong, right)

@@ -221,6 +221,11 @@ def test_weights_may_be_a_column_of_the_model(there, capsys):
         ),
         ({}, "(f), pass equal_rows='allow' (--allow-equal-rows)", "(f), add --allow-equal-rows"),
         ({}, "too few rows: pass X_val and y_val, or fit without", "too few rows: use more rows, or fit without"),
+        (
+            {},
+            "free some space, or give another folder: scan(..., folder=...)",
+            "free some space, or set TMPDIR to another folder",
+        ),
         ({}, "y contains the label 'u'", "the target contains the label 'u'"),
         ({"eps": 1}, "call fit(X, y, eps=1)", "call fit(X, y, eps=1)"),
     ],
