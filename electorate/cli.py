@@ -10,7 +10,6 @@ import signal
 import sys
 import warnings
 from importlib import import_module
-from types import FrameType
 
 from electorate import __version__
 from electorate.escape import literal
@@ -82,23 +81,11 @@ def _in_options(text: str, options: argparse.Namespace) -> str:
 
 
 def entry() -> None:
-    """The entry point of the installed command."""
-    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:  # a job in the background ignores Ctrl-C
-        signal.signal(signal.SIGINT, _interrupt)
+    """Run the command of this process, and exit."""
     occupy_closed_descriptors()
     if hasattr(signal, "SIGTERM"):
         signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # temporary files and workers are removed
     sys.exit(main())
-
-
-def _interrupt(_: int, frame: FrameType | None) -> None:
-    """Raise KeyboardInterrupt; end at once while a module is imported, where libraries make other errors of it."""
-    while frame is not None:
-        if frame.f_code.co_filename.startswith("<frozen importlib"):
-            os.write(2, b"\ninterrupted\n")
-            os._exit(130)
-        frame = frame.f_back
-    raise KeyboardInterrupt
 
 
 def parser(command: str = "") -> argparse.ArgumentParser:

@@ -133,13 +133,13 @@ class Finder:
 
 sys.modules.pop(wanted, None)
 sys.meta_path.insert(0, Finder())
-from electorate.cli import entry
+from electorate.__main__ import entry
 
 entry()
 """
 
 
-@pytest.mark.parametrize("module", ["electorate.commands.fit", "datetime", "numba"])
+@pytest.mark.parametrize("module", ["argparse", "electorate.commands.fit", "datetime", "numba"])
 def test_ctrl_c_during_imports_is_one_line(there, module):
     """NumPy makes an ImportError of a KeyboardInterrupt while it imports datetime, and fit imports NumPy at once."""
     command = [sys.executable, "-c", INTERRUPTED, module, *FIT.split(), "--out", "m2"]
