@@ -1,6 +1,7 @@
 """Tables that commands read batch by batch: those that take too large a share of memory, or all with --scan always."""
 
 import argparse
+import errno
 import glob
 import os
 import sys
@@ -13,6 +14,7 @@ from typing import Any, TextIO
 import numpy as np
 
 from electorate.arrays import AnyArray
+from electorate.commands.model_rows import refuse_feature
 from electorate.commands.options import no_target
 from electorate.escape import literal
 from electorate.tables.source import Source
@@ -84,6 +86,8 @@ def read_scanned(options: argparse.Namespace, source: Source) -> ScannedData:
 
 def open_scan(source: Source, target: str | None, skip_missing_target: bool) -> Any:
     """Return the source of batches of a file, a folder or a pattern."""
+    if source.path != "-" and not os.path.exists(source.path) and not glob.has_magic(source.path):
+        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), source.path)
     if source.is_text and not os.path.isdir(source.path):
         if skip_missing_target:
             raise source.error("--skip-missing-target needs the table in memory: add --scan never, or use Parquet")
@@ -152,7 +156,8 @@ def scan_labelled(model: Any, source: Source, options: argparse.Namespace) -> tu
     kinds = columns_of(model)
     if options.target is None:
         raise source.error("which column is the target? Add --target COLUMN")
-    known = replace(source, types=kinds) if source.is_text else source
+    refuse_feature(source, kinds, options.target)
+    known = replace(source, types=kinds) if source.is_text and source.is_file else source
     opened = open_scan(known, options.target, options.skip_missing_target)
     source.find_all([*kinds, options.target], opened.names)
     data = scanned_data(opened, list(kinds), argparse.Namespace(target=options.target, weights=None, quiet=False))

@@ -53,8 +53,8 @@ def _named(source: Source) -> Iterator[None]:
     except (arrow.ArrowException, OSError, EOFError) as error:
         if isinstance(error, FileNotFoundError | PermissionError):
             raise
-        kind = {"parquet": "Parquet", "arrow": "Arrow"}[source.kind]
-        raise source.error(f"this is not a {kind} table, or it is damaged: {literal(error)}") from None
+        kind = {"parquet": "a Parquet", "arrow": "an Arrow"}[source.kind]
+        raise source.error(f"this is not {kind} table, or it is damaged: {literal(error)}") from None
 
 
 def open_binary(source: Source) -> BinaryTable:

@@ -87,7 +87,7 @@ def read_training(source: Source, request: TableRequest) -> TrainingTable:
             raise source.error(f"the target {literal(target)!r} is missing in every row")
     labels = _labels(table.column(target), target, where)
     weight = None if request.weights is None else _weights(table.column(request.weights), request.weights, where)
-    rest = table.drop_columns(request.extra)
+    rest = table.drop_columns([name for name in request.extra if name not in (request.only or ())])
     if rest.num_columns == 0:
         raise source.error("there is no column besides the target" + ("" if weight is None else " and the weights"))
     return TrainingTable(rest, labels, weight, where, n_rows - table.num_rows)
@@ -184,7 +184,8 @@ def _read_text(source: Source, request: TableRequest, where: RowLocator) -> Any:
         raise source.error("the table has no rows")
     kinds = guess_kinds(source, text.names, places, first)
     read_as = {place: "number" if kind == "number" else "text" for place, kind in kinds.items()}
-    parser = Parser(source, text.names, read_as, AS_TEXT)
+    # A command that applies a model has its kinds of columns, and no option --type.
+    parser = Parser(source, text.names, read_as, AS_TEXT if request.only is None else "")
 
     def parse(block: TextBlock) -> tuple[Any, int, bool]:
         table = parser.table(block)

@@ -177,6 +177,8 @@ class OpenedSource:
     def __init__(self, source: Source) -> None:
         if source.path != "-" and os.path.isdir(source.path):
             raise source.error("this is a folder")
+        if source.path == "-" and sys.stdin is None:
+            raise source.error("it is closed: name a file, or redirect one to it")
         self._source = source
         raw: Any = sys.stdin.buffer if source.path == "-" else open(source.path, "rb")  # noqa: SIM115
         self._raw = raw if isinstance(raw, io.BufferedReader) else io.BufferedReader(raw)
@@ -209,6 +211,8 @@ class OpenedSource:
             text = self._decoder.decode(data, final=not data)
         except UnicodeDecodeError as error:
             raise self._source.bad_byte(error, self._n_lines + 1) from None
+        except UnicodeError as error:
+            raise self._source.error(f"{literal(error)}: is --encoding {self._source.encoding} right?") from None
         self._n_lines += text.count("\n")
         if data and not text and size != 0:
             return self.read(size)  # a part of a character: the rest follows

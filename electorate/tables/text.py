@@ -64,6 +64,7 @@ class TextTable:
             raise source.error("lines end with a carriage return alone: save the table with usual line ends", line)
         if first.count(source.delimiter.encode()) >= MOST_COLUMNS:
             raise source.error(f"the header has more than {MOST_COLUMNS:,} columns", line)
+        csv.field_size_limit(LONGEST_FIELD)
         try:
             text = first.decode("utf-8-sig").removesuffix("\n").removesuffix("\r")
             names = next(csv.reader(text.splitlines(keepends=True), delimiter=source.delimiter, strict=True))

@@ -424,7 +424,7 @@ def test_a_full_disk_leaves_the_old_file(there, capsys, monkeypatch):
 
     monkeypatch.setattr(writing.Writer, "write", full)
     assert main(["predict", "m", "t.csv", "--out", "p.csv"]) == 1
-    assert "No space left" in capsys.readouterr().err
+    assert "p.csv: No space left" in capsys.readouterr().err
     assert (there / "p.csv").read_text() == "old"
     assert files(there) == {"t.csv", "m", "p.csv"}
 

@@ -1,5 +1,6 @@
 """Tables on the command line: encodings, damaged files, lines of mistakes, columns without names, memory, tasks."""
 
+import csv
 import gzip
 import io
 import os
@@ -19,6 +20,7 @@ from electorate.data import inputs
 from electorate.tables import text as text_tables
 from electorate.tables.reading import TableRequest, read_training
 from electorate.tables.source import Source, TableError
+from electorate.tables.text import TextTable
 
 FEW = ["--set", "n_estimators=3"]
 
@@ -391,3 +393,75 @@ def test_read_again_the_same(there):
     assert list(y) == list(frame["y"])
     with pytest.raises(TableError, match="no column is called 'z'"):
         read_table(Source("t.csv"), "z")
+
+
+# ---------------------------------------------------------------- hostile options and tables
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ("predict r t.csv --proba", "--proba is for classes, and this model predicts numbers"),
+        ("predict m kept.csv --proba --keep P(u)", "--keep 'P(u)' is also a column that --proba writes"),
+        ("certify m --heldout t.csv --eps 1", "--eps is for regression"),
+        ("report m t.csv --target y -o nodir/o", "nodir: there is no such folder"),
+        ("fit t.csv --target y --out o --encoding utf-16", "t.csv: UTF-16 stream does not start with BOM"),
+        ("fit nope.csv --target y --out o --scan always", "nope.csv: No such file"),
+        ("score m infinite.csv --target y", "infinite.csv, line 3: column 'a' is infinite"),
+        ("explain m infinite.csv", "infinite.csv, row 2: column 'a' is infinite"),
+        ("score m words.csv --target y", "words.csv, line 2: column 'a' holds numbers, but here 'one'"),
+    ],
+)
+def test_hostile_options_and_tables(tmp_path, monkeypatch, capsys, arguments, message):
+    monkeypatch.chdir(tmp_path)
+    rows = "".join(f"{i},{i % 3},{'uv'[i % 2]}\n" for i in range(12))
+    (tmp_path / "t.csv").write_text("a,b,y\n" + rows)
+    (tmp_path / "kept.csv").write_text("a,b,P(u)\n1,2,3\n")
+    (tmp_path / "infinite.csv").write_text("a,b,y\n1,2,u\n1e999,2,v\n")
+    (tmp_path / "words.csv").write_text("a,b,y\none,2,u\ntwo,2,v\n")
+    few = ["--set", "n_estimators=2", "--quiet"]
+    assert main(["fit", "t.csv", "--target", "y", "--out", "m", *few]) == 0
+    regression = ["--target", "a", "--drop", "y", "--task", "regression", "--algorithm", "MedBoost"]
+    assert main(["fit", "t.csv", *regression, "--out", "r", *few]) == 0
+    capsys.readouterr()
+    assert main(arguments.split()) == 1
+    text = capsys.readouterr().err
+    assert message in text
+    assert "--type" not in text
+
+
+@pytest.mark.parametrize("eps", ["-1", "nan", "inf", "x"])
+def test_a_distance_is_a_finite_number(capsys, eps):
+    with pytest.raises(SystemExit):
+        main(["certify", "m", "--heldout", "t.csv", f"--eps={eps}"])
+    assert "is not a finite number from 0 on" in capsys.readouterr().err
+
+
+def test_a_long_name_is_read(tmp_path):
+    csv.field_size_limit(2**17)
+    (tmp_path / "t.csv").write_text("x" * 200_000 + ",y\n1,2\n")
+    assert len(TextTable(Source(str(tmp_path / "t.csv"))).names[0]) == 200_000
+
+
+def test_a_missing_text_is_no_label_of_another_row(tmp_path, monkeypatch, capsys):
+    """The target of a scanned text is a dictionary: pyarrow gives a missing value the last of its texts."""
+    monkeypatch.chdir(tmp_path)
+    y = pa.chunked_array([pa.array(["u", None, "v", "u"]).dictionary_encode()])
+    with pytest.raises(ValueError, match="row 1 has the label None"):
+        electorate.AdaBoostClassifier().fit(pa.table({"a": [1.0, 2.0, 3.0, 4.0]}), y)
+    (tmp_path / "t.csv").write_text("a,b,y\n1,2,u\n2,3,\n3,1,v\n" * 4)
+    assert main(["fit", "t.csv", "--target", "y", "--out", "m", "--scan", "always"]) == 1
+    assert "the target contains NaN: row 1 has the label None" in capsys.readouterr().err
+
+
+def test_certify_scans_a_folder(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "t.csv").write_text("a,y\n" + "".join(f"{i},{'uv'[i % 2]}\n" for i in range(20)))
+    assert main(["fit", "t.csv", "--target", "y", "--out", "m", "--set", "n_estimators=2", "--no-check-up"]) == 0
+    (tmp_path / "parts").mkdir()
+    for part in range(2):
+        labels = pa.array(["uv"[i % 2] for i in range(10)])
+        table = pa.table({"a": [100.5 + 10 * part + i for i in range(10)], "y": labels})
+        pyarrow.parquet.write_table(table, tmp_path / "parts" / f"{part}.parquet")
+    assert main(["certify", "m", "--heldout", "parts", "--target", "y"]) == 0
+    assert "of 20]" in capsys.readouterr().out

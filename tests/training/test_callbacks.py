@@ -226,6 +226,19 @@ def test_the_progress_line_goes_to_stderr_and_not_too_often(capsys: pytest.Captu
     assert "round 30/30" in said.err
 
 
+def test_a_progress_line_that_cannot_be_written_ends_no_fit(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Gone(io.StringIO):
+        def write(self, text: str) -> int:
+            raise OSError(5, "Input/output error")
+
+    X, y = noisy(2)
+    model = AdaBoostClassifier(n_estimators=3)
+    digest = model.fit(X, y).digest_
+    assert fitted(model, X, y, ProgressBar(Gone(), every=0)).digest_ == digest
+    monkeypatch.setattr("sys.stderr", None)  # it was closed when Python started
+    assert fitted(model, X, y, ProgressBar(every=0)).digest_ == digest
+
+
 @pytest.mark.parametrize("y", [np.tile([0, 1], 10), np.zeros(20)])
 def test_a_progress_line_without_rounds(y: np.ndarray) -> None:
     file = io.StringIO()
