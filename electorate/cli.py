@@ -64,7 +64,7 @@ def _run(given: list[str]) -> int:
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # nothing more is written at exit
         return 141
     except Exception as error:
-        if options.traceback:
+        if getattr(options, "traceback", False):  # missing where the options could not be read
             raise
         text = str(error) or type(error).__name__
         if not isinstance(error, EXPLAINED):
