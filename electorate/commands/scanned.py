@@ -15,6 +15,7 @@ import numpy as np
 from electorate.arrays import AnyArray
 from electorate.commands.options import no_target
 from electorate.escape import literal
+from electorate.tables.reading import TableRequest, no_features
 from electorate.tables.source import Source
 
 SHARE = 3  # a table that takes more than the free memory over this is read batch by batch
@@ -79,6 +80,8 @@ def read_scanned(options: argparse.Namespace, source: Source) -> ScannedData:
     if not (source.is_text and not os.path.isdir(source.path)):
         kept = [opened.names[place] for place in source.training_places(opened.names)]
     features = [name for name in kept if name not in wanted]
+    if not features:
+        raise no_features(source, TableRequest(options.target, options.weights))
     return scanned_data(opened, features, options)
 
 

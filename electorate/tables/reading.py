@@ -89,8 +89,14 @@ def read_training(source: Source, request: TableRequest) -> TrainingTable:
     weight = None if request.weights is None else _weights(table.column(request.weights), request.weights, where)
     rest = table.drop_columns(request.extra)
     if rest.num_columns == 0:
-        raise source.error("there is no column besides the target" + ("" if weight is None else " and the weights"))
+        raise no_features(source, request)
     return TrainingTable(rest, labels, weight, where, n_rows - table.num_rows)
+
+
+def no_features(source: Source, request: TableRequest) -> TableError:
+    """Return the error for a table that has nothing but the target, or the target and the weights."""
+    both = "" if request.weights is None else " and the weights"
+    return source.error(f"there is no column besides the target{both}")
 
 
 def column_names(source: Source) -> list[str]:

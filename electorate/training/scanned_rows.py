@@ -70,6 +70,8 @@ class ScannedRows:
             raise TypeError(f"X is a scanned table and X_val is {type(X).__name__}: scan it too")
         inputs.require_y(model, y)
         require_columns(X, y, weight)
+        if not X.columns:
+            raise ValueError(f"{X.source.name}: 0 feature(s) while a minimum of 1 is required: X has no columns")
         validate_data(model, X.like, reset=reset, skip_check_array=True)
         self.X, self.y, self.weight, self.read_y = X, y, weight, read_y
         self.like = X.empty()
