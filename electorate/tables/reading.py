@@ -19,7 +19,7 @@ from electorate.arrays import AnyArray, Floats
 from electorate.data.number_text import guess_number_format, is_placeholder
 from electorate.escape import literal
 from electorate.tables import binary
-from electorate.tables.source import OpenedSource, Source, TableError, arrow
+from electorate.tables.source import MemoryWatch, Source, TableError, arrow
 from electorate.tables.text import AS_TEXT, Parser, RowLocator, TextBlock, TextTable, not_a_number
 
 Part = TypeVar("Part")
@@ -27,8 +27,6 @@ Result = TypeVar("Result")
 MOST_THREADS = 16
 MOSTLY = 0.95  # a column with this share of numbers is one of numbers, and the other cells are mistakes
 GUESSED = 2**20  # bytes by which types are guessed
-SURE = 1 / 16  # of a file: after that, the rest is expected to be like the beginning
-PER_ROW = 24  # bytes of the target, the weights and the order of the rows
 
 
 @dataclass(frozen=True)
@@ -128,30 +126,6 @@ def refuse_infinite(table: Any, error: Callable[[str, int], TableError]) -> None
             if row >= 0:
                 todo = "give a finite number, or leave it empty if it is not known"
                 raise error(f"column {literal(name)!r} is infinite, or too large: {todo}", row)
-
-
-class MemoryWatch:
-    """Adds up the memory of a table while it is read, and refuses one that will not fit in what was free."""
-
-    def __init__(self, source: Source, opened: OpenedSource | None = None) -> None:
-        from electorate.data.inputs import free_memory
-
-        self.source, self.opened = source, opened
-        self.free, self.taken = free_memory(), 0
-
-    def add(self, table: Any) -> Any:
-        """Return a table or batch after adding its memory."""
-        self.taken += int(table.nbytes) + PER_ROW * int(table.num_rows)
-        share = None if self.opened is None else self.opened.share_read
-        is_sure = share is not None and (share >= SURE or (self.free is not None and self.taken > self.free // 4))
-        self.expect(int(self.taken / share) if is_sure and share else self.taken)
-        return table
-
-    def expect(self, needed: int) -> None:
-        if self.free is not None and needed > self.free:
-            size = f"{needed / 2**30:.1f} GiB of memory or more, and {self.free / 2**30:.1f} GiB are free"
-            todo = "use fewer rows, or fewer columns (--drop COLUMN), or `electorate fit`, which reads it in batches"
-            raise MemoryError(f"{self.source.name}: the table takes about {size}: {todo}")
 
 
 def _read_binary(source: Source, request: TableRequest) -> Any:

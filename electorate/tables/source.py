@@ -31,6 +31,8 @@ FOREIGN = {
     b"\xfd7zXZ": "this is packed with xz: unpack it first, for example xz -dc FILE | electorate ... -",
 }
 LISTED = 40  # columns in a message
+SURE = 1 / 16  # of a file: after that, the rest is expected to be like the beginning
+PER_ROW = 24  # bytes of the target, the weights and the order of the rows
 
 
 class TableError(ValueError):
@@ -220,6 +222,30 @@ class OpenedSource:
         if not self._source.is_file:
             return None
         return min(1.0, self._raw.tell() / max(1, os.fstat(self._raw.fileno()).st_size))
+
+
+class MemoryWatch:
+    """Adds up the memory of a table while it is read, and refuses one that will not fit in what was free."""
+
+    def __init__(self, source: Source, opened: OpenedSource | None = None) -> None:
+        from electorate.data.inputs import free_memory
+
+        self.source, self.opened = source, opened
+        self.free, self.taken = free_memory(), 0
+
+    def add(self, table: Any) -> Any:
+        """Return a table or batch after adding its memory."""
+        self.taken += int(table.nbytes) + PER_ROW * int(table.num_rows)
+        share = None if self.opened is None else self.opened.share_read
+        is_sure = share is not None and (share >= SURE or (self.free is not None and self.taken > self.free // 4))
+        self.expect(int(self.taken / share) if is_sure and share else self.taken)
+        return table
+
+    def expect(self, needed: int) -> None:
+        if self.free is not None and needed > self.free:
+            size = f"{needed / 2**30:.1f} GiB of memory or more, and {self.free / 2**30:.1f} GiB are free"
+            todo = "use fewer rows, or fewer columns (--drop COLUMN), or `electorate fit`, which reads it in batches"
+            raise MemoryError(f"{self.source.name}: the table takes about {size}: {todo}")
 
 
 def format_of(path: str) -> str:
