@@ -46,12 +46,13 @@ def wants_scan(options: argparse.Namespace, source: Source) -> bool:
 def bytes_in_memory(source: Source) -> int:
     """About how much memory a file takes when all of it is read."""
     size = os.path.getsize(source.path)
-    if source.kind == "parquet":
+    is_packed = source.path.lower().endswith(".gz")
+    if source.kind == "parquet" and not is_packed:
         from electorate.tables.binary import open_binary
 
         meta = open_binary(source).file.metadata
         return max(size, sum(int(meta.row_group(i).total_byte_size) for i in range(meta.num_row_groups)))
-    return size * UNPACKED if source.path.lower().endswith(".gz") else size
+    return size * UNPACKED if is_packed else size
 
 
 @dataclass(frozen=True)

@@ -10,6 +10,7 @@ import narwhals.stable.v2 as nw
 import numpy as np
 
 from electorate.arrays import Floats
+from electorate.data.column_views import floats_of
 from electorate.grid import UNITS
 from electorate.model.median import Votes
 from electorate.report.drawing import Display, finish, plain, pyplot
@@ -215,7 +216,7 @@ def along(X: Any, feature: int | str) -> tuple[Floats, Any, Floats, str]:
         raise ValueError(f"feature={feature!r} is not a column of X: it has {frame.columns}")
     if not frame[name].dtype.is_numeric():
         raise ValueError(f"feature={name!r} holds no numbers: intervals are drawn along numbers")
-    values = frame[name].cast(nw.Float64).to_numpy()
+    values = floats_of(frame[name])
     grid, backend = _points(values, name), frame.implementation
     middle = []  # of every column: the median of numbers, else the commonest value
     for column in (frame[one] for one in frame.columns):

@@ -234,7 +234,7 @@ def _weights(column: Any, name: str, where: RowLocator) -> Floats:
     source = where.source
     if not (arrow.types.is_integer(column.type) or arrow.types.is_floating(column.type)):
         raise source.error(f"the column {literal(name)!r} holds no numbers: weights are numbers from 0 on")
-    weight = np.asarray(column.cast("float64").to_numpy(), dtype=np.float64)
+    weight = np.asarray(binary.cast(source, column, name, "number").to_numpy(), dtype=np.float64)
     bad = np.flatnonzero(~(weight >= 0) | np.isinf(weight))  # a missing one is NaN
     if bad.size:
         found = "missing" if np.isnan(weight[bad[0]]) else f"{weight[bad[0]]:g}"
