@@ -72,7 +72,7 @@ class ScannedData:
 
 def read_scanned(options: argparse.Namespace, source: Source) -> ScannedData:
     """Open a table, and read its target."""
-    opened = open_scan(source, options.target, options.skip_missing_target)
+    opened = open_scan(source, options.target, options.skip_missing_target, options.weights)
     if options.target is None:
         raise no_target(source, opened.names or [])
     wanted = [options.target, *([] if options.weights is None else [options.weights])]
@@ -86,14 +86,14 @@ def read_scanned(options: argparse.Namespace, source: Source) -> ScannedData:
     return scanned_data(opened, features, options)
 
 
-def open_scan(source: Source, target: str | None, skip_missing_target: bool) -> Any:
+def open_scan(source: Source, target: str | None, skip_missing_target: bool, weights: str | None = None) -> Any:
     """Return the source of batches of a file, a folder or a pattern."""
     if source.is_text and not os.path.isdir(source.path):
         if skip_missing_target:
             raise source.error("--skip-missing-target needs the table in memory: add --scan never, or use Parquet")
         from electorate.scans.text import TextSource
 
-        return TextSource(source, target)
+        return TextSource(source, target, weights)
     from electorate.scans.files import open_dataset
 
     if source.types:

@@ -145,6 +145,8 @@ def to_array(y: Any) -> Any:
     if is_there(y):
         return to_host(y)
     series = nw.from_native(y, pass_through=True, allow_series=True)
+    if isinstance(series, nw.Series) and isinstance(series.dtype, nw.Categorical | nw.Enum) and series.null_count():
+        series = series.cast(nw.String)  # categories of pyarrow would lose which ones are missing
     return series.to_numpy() if isinstance(series, nw.Series | nw.DataFrame) else y
 
 

@@ -20,8 +20,9 @@ from electorate.data.number_text import guess_number_format, is_placeholder
 from electorate.escape import literal
 from electorate.tables import binary
 from electorate.tables.source import MemoryWatch, Source, TableError, arrow
-from electorate.tables.text import AS_TEXT, Parser, RowLocator, TextBlock, TextTable, not_a_number
+from electorate.tables.text import AS_TEXT, BlockLocator, Parser, RowLocator, TextBlock, TextTable, not_a_number
 
+Locator = RowLocator | BlockLocator
 Part = TypeVar("Part")
 Result = TypeVar("Result")
 MOST_THREADS = 16
@@ -229,27 +230,46 @@ def _can_be_cleaned(column: Any) -> bool:
 # ---------------------------------------------------------------- the target and the weights
 
 
-def _weights(column: Any, name: str, where: RowLocator) -> Floats:
+def _weights(column: Any, name: str, where: Locator) -> Floats:
     """Numbers from 0 on, not all 0."""
-    source = where.source
+    weight = check_weights(column, name, where)
+    if not np.any(weight):
+        raise where.source.error(all_zero(name))
+    return weight
+
+
+def all_zero(name: str) -> str:
+    return f"all weights in {literal(name)!r} are 0"
+
+
+def check_weights(column: Any, name: str, where: Locator) -> Floats:
+    """Return weights as float64, or raise the error of the first that is none."""
     if not (arrow.types.is_integer(column.type) or arrow.types.is_floating(column.type)):
-        raise source.error(f"the column {literal(name)!r} holds no numbers: weights are numbers from 0 on")
-    weight = np.asarray(binary.cast(source, column, name, "number").to_numpy(), dtype=np.float64)
+        raise where.source.error(f"the column {literal(name)!r} holds no numbers: weights are numbers from 0 on")
+    weight = np.asarray(binary.cast(where.source, column, name, "number").to_numpy(), dtype=np.float64)
     bad = np.flatnonzero(~(weight >= 0) | np.isinf(weight))  # a missing one is NaN
     if bad.size:
         found = "missing" if np.isnan(weight[bad[0]]) else f"{weight[bad[0]]:g}"
         raise where.error(f"the weight {literal(name)!r} is {found}: weights are numbers from 0 on", int(bad[0]))
-    if not np.any(weight):
-        raise source.error(f"all weights in {literal(name)!r} are 0")
     return weight
 
 
-def _labels(column: Any, name: str, where: RowLocator) -> AnyArray:
-    """Texts, each distinct one stored once; or numbers, whole ones as integers."""
+def check_target(column: Any, name: str, where: Locator) -> None:
+    """Raise the error of the first row whose target is missing or infinite."""
     if column.null_count:
         row = int(np.flatnonzero(column.is_null().to_numpy())[0])
         todo = "fill it in, or leave out such rows with --skip-missing-target"
         raise where.error(f"the target {literal(name)!r} is empty: {todo}", row)
+    if arrow.types.is_floating(column.type):
+        row = arrow.compute.index(arrow.compute.is_inf(column), True).as_py()
+        if row >= 0:
+            todo = "give a finite number, or leave out the row"
+            raise where.error(f"the target {literal(name)!r} is infinite, or too large: {todo}", row)
+
+
+def _labels(column: Any, name: str, where: Locator) -> AnyArray:
+    """Texts, each distinct one stored once; or numbers, whole ones as integers."""
+    check_target(column, name, where)
     if arrow.types.is_decimal(column.type):
         column = column.cast(arrow.float64())
     if not binary.is_plain_number(column.type):

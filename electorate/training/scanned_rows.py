@@ -23,6 +23,7 @@ from electorate.data.split import NO_LEVELS, HashedRows, hash_table, text_levels
 from electorate.data.streamed_bins import EdgePass
 from electorate.data.table import Table, read_table
 from electorate.data.target_order import TargetOrder
+from electorate.escape import literal
 from electorate.scans.batches import Batch, rows_at_once
 from electorate.scans.scan import ScannedColumn, ScannedTable
 from electorate.threads import ThreadPool
@@ -117,6 +118,8 @@ class ScannedRows:
         if not found:
             return self.read_y(np.empty(0), 0), None, None
         y, weight, hashes = (joined(list(column)) for column in zip(*found, strict=True))
+        if weight is not None and isinstance(self.weight.column, str) and not weight.any():
+            raise ValueError(f"{self.X.source.name}: all weights in {literal(self.weight.column)!r} are 0")
         return y, weight, hashes
 
     def _vectors(self, batch: Batch) -> tuple[AnyArray, Floats | None]:
