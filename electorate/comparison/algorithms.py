@@ -328,6 +328,9 @@ def applicable(
         chosen = [a for a in listed.values() if a.most_rows is None or work <= a.most_rows]
         chosen = [a for a in chosen if a.quick or not quick]
     else:
+        odd = [item for item in wanted if not isinstance(item, str | Algorithm)]
+        if odd:
+            raise TypeError(f"algorithms: {type(odd[0]).__name__} is neither a name nor an Algorithm")
         names = {item.casefold(): item for item in wanted if not isinstance(item, Algorithm)}
         unknown = [name for key, name in names.items() if key not in listed]
         if unknown:

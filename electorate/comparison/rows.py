@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from electorate.data.bins import read_block
-from electorate.data.inputs import category_columns, check_labels
+from electorate.data.inputs import NO_ROWS, category_columns, check_labels
 from electorate.data.table import ArrayTable, Categories, SparseTable, Table, read_table, refuse_infinite
 from electorate.data.targets import check_targets, guess_task
 
@@ -113,6 +113,8 @@ def read_target(y: Any, n_rows: int, task: str) -> tuple[NDArray[Any], NDArray[A
     if kind != "classification":
         raise ValueError(f"task is {task!r}: it must be 'auto', 'classification' or 'regression'")
     classes, codes = np.unique(check_labels("compare", y, n_rows), return_inverse=True)
+    if n_rows == 0:
+        raise ValueError(NO_ROWS)
     if len(classes) < 2:
         raise ValueError(f"the target has one class only, {classes.tolist()[0]!r}: there is nothing to compare")
     if len(classes) > max(2, n_rows // 2):

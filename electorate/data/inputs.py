@@ -87,7 +87,7 @@ def indexable(X: Any) -> Any:
     if isinstance(frame, nw.LazyFrame):
         return frame.collect().to_native()
     if issparse(X):
-        return X.tocsr()
+        return check_sparse(X).tocsr()
     return X if isinstance(frame, nw.DataFrame) or hasattr(X, "shape") else np.asarray(X)
 
 

@@ -7,6 +7,7 @@ import numpy as np
 from sklearn.utils import _safe_indexing
 
 from electorate.arrays import Ints
+from electorate.data.sparse_format import check_sparse
 
 
 def take_rows(X: Any, rows: Any) -> Any:
@@ -16,7 +17,7 @@ def take_rows(X: Any, rows: Any) -> Any:
     """
     pyarrow = sys.modules.get("pyarrow")
     if pyarrow is None or not isinstance(X, pyarrow.Table | pyarrow.ChunkedArray | pyarrow.Array):
-        return _safe_indexing(X, rows)
+        return _safe_indexing(check_sparse(X), rows)
     places = np.asarray(rows)
     return X.take(pyarrow.array(np.flatnonzero(places) if places.dtype == np.bool_ else places.astype(np.int64)))
 

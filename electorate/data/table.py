@@ -19,6 +19,7 @@ from electorate.cuda.device import FLOATS
 from electorate.data.all_reduce import SortedUnion
 from electorate.data.column_views import View, floats_of, in_one_piece, native_columns, parts_of, views_of
 from electorate.data.factors import Factors, as_numbers, factorise, hold_numbers, hold_texts, is_missing
+from electorate.data.sparse_format import check_sparse
 
 ARROW_DICTIONARY = "dictionary<values=string, indices=int32, ordered=0>"
 Block = Floats
@@ -120,7 +121,7 @@ def read_table(X: Any) -> Table:
     """Return the table of a container that has passed scikit-learn's validation."""
     if isinstance(X, np.ndarray):
         return ArrayTable(X)
-    return SparseTable(X) if hasattr(X, "tocsc") else FrameTable(X)
+    return SparseTable(check_sparse(X)) if hasattr(X, "tocsc") else FrameTable(X)
 
 
 def refuse_infinite(table: Table, column: int, row: int) -> None:

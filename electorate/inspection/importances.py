@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from electorate.arrays import Floats, Ints
 from electorate.data.cleaning import clean_beforehand
+from electorate.data.sparse_format import check_sparse
 from electorate.inspection.margins import margins
 from electorate.model.text import column_names
 
@@ -115,7 +116,7 @@ class ShuffledRows:
         self.frame = frame.collect() if isinstance(frame, nw.LazyFrame) else frame
         self.is_frame = isinstance(self.frame, nw.DataFrame)
         if not self.is_frame:
-            self.array = X.toarray() if issparse(X) else np.array(X)
+            self.array = check_sparse(X).toarray() if issparse(X) else np.array(X)
         self.n_rows = len(self.frame) if self.is_frame else len(self.array)
 
     def shuffled(self, column: int, order: Ints) -> Any:

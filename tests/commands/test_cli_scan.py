@@ -198,7 +198,19 @@ def test_the_messages_are_those_of_a_table_in_memory(
     monkeypatch.chdir(tmp_path)
     text, expected = FAULTS[fault]
     Path("t.csv").write_text(text)
-    order = "fit t.csv --target y --out m --weights w --set n_estimators=2 --no-check-up".split()
+    order = [
+        "fit",
+        "t.csv",
+        "--target",
+        "y",
+        "--out",
+        "m",
+        "--weights",
+        "w",
+        "--set",
+        "n_estimators=2",
+        "--no-check-up",
+    ]
     found = []
     for scan in ("never", "always"):
         assert main([*order, "--scan", scan]) == 1
