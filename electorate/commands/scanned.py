@@ -17,6 +17,7 @@ from electorate.arrays import AnyArray
 from electorate.commands.model_rows import refuse_feature
 from electorate.commands.options import no_target
 from electorate.escape import literal
+from electorate.tables.reading import TableRequest, no_features
 from electorate.tables.source import Source
 
 SHARE = 3  # a table that takes more than the free memory over this is read batch by batch
@@ -47,12 +48,13 @@ def wants_scan(options: argparse.Namespace, source: Source) -> bool:
 def bytes_in_memory(source: Source) -> int:
     """About how much memory a file takes when all of it is read."""
     size = os.path.getsize(source.path)
-    if source.kind == "parquet":
+    is_packed = source.path.lower().endswith(".gz")
+    if source.kind == "parquet" and not is_packed:
         from electorate.tables.binary import open_binary
 
         meta = open_binary(source).file.metadata
         return max(size, sum(int(meta.row_group(i).total_byte_size) for i in range(meta.num_row_groups)))
-    return size * UNPACKED if source.path.lower().endswith(".gz") else size
+    return size * UNPACKED if is_packed else size
 
 
 @dataclass(frozen=True)
@@ -72,7 +74,7 @@ class ScannedData:
 
 def read_scanned(options: argparse.Namespace, source: Source) -> ScannedData:
     """Open a table, and read its target."""
-    opened = open_scan(source, options.target, options.skip_missing_target)
+    opened = open_scan(source, options.target, options.skip_missing_target, options.weights)
     if options.target is None:
         raise no_target(source, opened.names or [])
     wanted = [options.target, *([] if options.weights is None else [options.weights])]
@@ -81,10 +83,12 @@ def read_scanned(options: argparse.Namespace, source: Source) -> ScannedData:
     if not (source.is_text and not os.path.isdir(source.path)):
         kept = [opened.names[place] for place in source.training_places(opened.names)]
     features = [name for name in kept if name not in wanted]
+    if not features:
+        raise no_features(source, TableRequest(options.target, options.weights))
     return scanned_data(opened, features, options)
 
 
-def open_scan(source: Source, target: str | None, skip_missing_target: bool) -> Any:
+def open_scan(source: Source, target: str | None, skip_missing_target: bool, weights: str | None = None) -> Any:
     """Return the source of batches of a file, a folder or a pattern."""
     if source.path != "-" and not os.path.exists(source.path) and not glob.has_magic(source.path):
         raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), source.path)
@@ -93,7 +97,7 @@ def open_scan(source: Source, target: str | None, skip_missing_target: bool) -> 
             raise source.error("--skip-missing-target needs the table in memory: add --scan never, or use Parquet")
         from electorate.scans.text import TextSource
 
-        return TextSource(source, target)
+        return TextSource(source, target, weights)
     from electorate.scans.files import open_dataset
 
     if source.types:

@@ -23,6 +23,10 @@ def open_dataset(path: str, filters: Any) -> "FileSource":
         if not found:
             raise FileNotFoundError(f"no file is called {literal(path)!r}, and none matches it as a pattern")
     format = format_of(path if isinstance(found, str) else found[0])
+    if format is None and format_of(path.removesuffix(".gz")) is not None:
+        raise ValueError(
+            f"{literal(path)}: a scan reads no packed Parquet or Arrow file: unpack it, or add --scan never"
+        )
     if format is None:
         raise ValueError(f"{literal(path)}: its files are neither Parquet ({', '.join(FORMATS)}) nor CSV")
     with named(path, format):

@@ -207,6 +207,19 @@ def not_a_number(source: Source, name: str, value: str, hint: str = AS_TEXT) -> 
     return f"column {column!r} holds numbers, but here {found!r}: {todo}"
 
 
+class BlockLocator:
+    """Finds the lines of the rows of one block."""
+
+    def __init__(self, source: Source, block: TextBlock, n_rows: int) -> None:
+        self.source, self.block, self.n_rows = source, block, n_rows
+
+    def error(self, message: str, row: int) -> TableError:
+        """Return an error that names a row by its line."""
+        plain = self.block.has_row_per_line(self.n_rows)
+        line = self.block.line + row if plain else self.block.line_of(self.source, row)
+        return self.source.error(message, line, row)
+
+
 class RowLocator:
     """Finds the lines of the rows of a text that was read block by block, without storing the text.
 

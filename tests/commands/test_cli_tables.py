@@ -4,6 +4,7 @@ import csv
 import gzip
 import io
 import os
+import subprocess
 import sys
 
 import numpy as np
@@ -19,7 +20,7 @@ from electorate.cli import main
 from electorate.data import inputs
 from electorate.tables import text as text_tables
 from electorate.tables.reading import TableRequest, read_training
-from electorate.tables.source import Source, TableError
+from electorate.tables.source import OpenedSource, Source, TableError
 from electorate.tables.text import TextTable
 
 FEW = ["--set", "n_estimators=3"]
@@ -131,7 +132,92 @@ def test_damaged_files_are_named(there, capsys):
     assert "zstd" in refused(capsys, "predict", "m", "t.csv.zst")
 
 
+SHORTENED = """
+import os, shutil, sys
+from electorate.cli import main
+from electorate.tables import binary
+
+whole, when = sys.argv[1], int(sys.argv[2])
+real = binary.BinaryTable.batches
+
+def batches(self, places):
+    for number, batch in enumerate(real(self, places)):
+        if number == when:
+            os.truncate("short" + whole, os.path.getsize(whole) // 3)
+        yield batch
+    if number < when:
+        os.truncate("short" + whole, os.path.getsize(whole) // 3)
+
+binary.ROWS_AT_ONCE = 20
+binary.CELLS_AT_ONCE = 60
+binary.BinaryTable.batches = batches
+for order in ("fit TABLE --target y --out o --scan never", "predict m TABLE --out o", "score m TABLE --target y"):
+    shutil.copy(whole, "short" + whole)
+    print(main(order.replace("TABLE", "short" + whole).split()))
+"""
+
+
+@pytest.mark.parametrize("name", ["t.parquet", "t.arrow"])
+def test_a_file_that_is_shortened_while_it_is_read(there, capsys, name):
+    """One line of message, where reading a file that is mapped into memory would end the process by a signal."""
+    rows = pa.table({"x": np.tile(np.arange(60.0), 40), "y": ["no", "yes"] * 1200})
+    pa.parquet.write_table(rows, "t.parquet", row_group_size=600)
+    pa.feather.write_feather(rows, "t.arrow", chunksize=600, compression="uncompressed")
+    digest(capsys, "t.parquet", "--target", "y")
+    command = [sys.executable, "-c", SHORTENED, name, "0"]
+    paths = os.pathsep.join(path for path in sys.path if path)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300, env={**os.environ, "PYTHONPATH": paths})
+    assert done.stdout.split() == ["1"] * 3, done.stderr
+    lines = [line for line in done.stderr.splitlines() if "changed while it was read" in line]
+    assert len(lines) == len(done.stderr.splitlines()) == 3
+    assert all(f": short{name}: " in line for line in lines)
+
+
+def test_integers_beyond_doubles_are_rounded_in_every_format(there, capsys):
+    """As NumPy and CSV files do; the cast of pyarrow refuses them. A column of its own, and the weights."""
+    rng = np.random.default_rng(0)
+    for kind in (np.int64, np.uint64):
+        large = (2**53 + rng.integers(0, 2**40, 40)).astype(kind)[rng.integers(0, 40, 300)]
+        frame = pd.DataFrame({"x": large, "w": large, "y": np.where(large % 3 == 0, "yes", "no")})
+        frame.to_csv("big.csv", index=False)
+        frame.to_parquet("big.parquet", index=False)
+        pa.feather.write_feather(frame, "big.arrow")
+        found = {
+            digest(capsys, name, "--target", "y", "--weights", "w", "--scan", scan)
+            for name in ("big.csv", "big.parquet", "big.arrow")
+            for scan in ("never", "always")
+        }
+        found.add(digest(capsys, "big.parquet", "--target", "y", "--weights", "w", "--no-check-up"))
+        assert len(found) == 1
+        for name in ("big.csv", "big.parquet", "big.arrow"):
+            assert main(["predict", "m", name, "--out", f"{name}.out"]) == 0, capsys.readouterr().err
+        outs = {(there / f"big.{kind}.out").read_text() for kind in ("csv", "parquet", "arrow")}
+        assert len(outs) == 1
+
+
 # ---------------------------------------------------------------- memory
+
+
+def test_a_packed_parquet_file_that_cannot_fit_is_refused_while_it_is_unpacked(there, capsys, monkeypatch):
+    """48 MB in 60 kB."""
+    digest(capsys, "t.csv", "--target", "y")
+    zeros = pa.table({"x": np.zeros(6_000_000), "y": pa.array(np.zeros(6_000_000, dtype=np.int8))})
+    pa.parquet.write_table(zeros, "bomb.parquet", compression="none", use_dictionary=False)
+    (there / "bomb.parquet.gz").write_bytes(gzip.compress((there / "bomb.parquet").read_bytes()))
+    monkeypatch.setattr(inputs, "free_memory", lambda: 10 * 2**20)
+    unpacked = []
+    real = OpenedSource.read
+    monkeypatch.setattr(OpenedSource, "read", lambda self, n=-1: unpacked.append(part := real(self, n)) or part)
+    for order in (["fit", "--target", "y", "--out", "o", "--scan", "never"], ["predict"]):
+        unpacked.clear()
+        where = ["m"] if order[0] == "predict" else []
+        output = refused(capsys, order[0], *where, "bomb.parquet.gz", *order[1:])
+        assert "bomb.parquet.gz: the table takes about" in output
+        assert "unpack it first" in output
+        assert sum(map(len, unpacked)) < 15e6
+    for scan in ("auto", "always"):
+        output = refused(capsys, "fit", "bomb.parquet.gz", "--target", "y", "--out", "o", "--scan", scan)
+        assert "unpack it" in output
 
 
 def test_a_table_that_cannot_fit_is_refused_while_it_is_read(there, capsys, monkeypatch):

@@ -14,6 +14,8 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from electorate.comparison.cells import Cell, Failed, Protocol
+from electorate.comparison.race import Race
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
@@ -24,11 +26,9 @@ import electorate
 from electorate import AdaBoostClassifier, ModelFormatError, Trees, modelfile
 from electorate.comparison import cells, folds, journal, report
 from electorate.comparison.algorithms import CLASSIFICATION, OURS, REGRESSION, Algorithm, Facts, Size, applicable
-from electorate.comparison.cells import Cell, Failed, Protocol
 from electorate.comparison.journal import Journal
 from electorate.comparison.metrics import METRICS, Scored
 from electorate.comparison.paired_tests import chance_of_worse, posterior_means
-from electorate.comparison.race import Race
 from electorate.comparison.ranking import FoldRows, best_setting, nest, rank, standard_error
 from electorate.comparison.rows import Rows, guess_task, read_rows, restore, store
 from electorate.comparison.workers import Progress

@@ -4,15 +4,15 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from electorate.comparison.cells import Cell, Protocol, Screened, Trial
+from electorate.comparison.race import FINALISTS, Race, Reserve, rungs_for
 from sklearn.datasets import load_breast_cancer, make_classification
 
 import electorate
 from electorate import AdaBoostClassifier, Trees
 from electorate.comparison import cells, folds
 from electorate.comparison.algorithms import CLASSIFICATION, OURS, Algorithm, Facts, Size, applicable
-from electorate.comparison.cells import Cell, Protocol, Screened, Trial
 from electorate.comparison.metrics import METRICS
-from electorate.comparison.race import FINALISTS, Race, Reserve, rungs_for
 from electorate.comparison.rows import Rows
 
 GRID = tuple({"n_estimators": n} for n in (1, 2, 3))
