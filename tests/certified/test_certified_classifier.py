@@ -160,8 +160,52 @@ def test_print_has_rules_and_the_sentence(card):
 
 def test_one_class():
     model = CertifiedClassifier().fit(np.arange(10.0)[:, None], ["a"] * 10)
-    assert model.bound_ == pytest.approx(1 - (0.05 / 8) ** (1 / 9))  # two fractions, no voters, one of two classes
+    assert model.bound_ == pytest.approx(1 - (0.05 / 2) ** (1 / 9))  # two fractions; the class takes no bits
     assert set(model.predict([[3.0]])) == {"a"}
+
+
+def test_the_bound_holds_for_more_labels_than_rows():
+    """Labels without any relation to the rows: any model is wrong on all but one in 1,000 or 100 of new rows."""
+    for n_labels, most in ((1000, 0), (100, 4)):
+        failed = 0
+        for seed in range(100):
+            rng = np.random.default_rng(seed)
+            X, y = rng.normal(size=(20, 2)), rng.integers(0, n_labels, 20)
+            model = CertifiedClassifier(prior_rounds=0, n_estimators=0).fit(X, y)
+            failed += model.bound_ < 1 - 1 / n_labels
+        assert failed <= most
+
+
+def test_the_labels_of_the_counted_rows_do_not_change_the_code(cancer):
+    """Labels that only occur among counted rows count as errors; the description is as long as without them."""
+    X, y = cancer[0], cancer[1].copy()
+    model = CertifiedClassifier(prior_fractions=(0.2,), **CARD).fit(X, y)
+    _, counted = prior_of(model, len(y), 0)
+    y[counted[-5:]] = [7, 8, 9, 10, 11]
+    other = CertifiedClassifier(prior_fractions=(0.2,), n_estimators=0, prior_rounds=0).fit(X, y)
+    same = CertifiedClassifier(prior_fractions=(0.2,), n_estimators=0, prior_rounds=0).fit(X, np.minimum(y, 1))
+    assert other.classes_.tolist() == [0, 1]
+    assert other.description_.bits == same.description_.bits
+    wrong = other.predict(X[counted]) != y[counted]
+    assert np.count_nonzero(wrong) == other.description_.errors
+    assert np.all(wrong[-5:])
+
+
+def test_given_classes(cancer, tmp_path):
+    X, y = cancer
+    y = np.array(["benign", "malignant"])[y]
+    four = CertifiedClassifier(classes=["malignant", "benign", "c", "d"], **CARD).fit(X, y)
+    two = CertifiedClassifier(classes=np.array(["benign", "malignant"], dtype=object), **CARD).fit(X, y)
+    assert four.classes_.tolist() == ["benign", "c", "d", "malignant"]
+    assert two.digest_ == CertifiedClassifier(**CARD).fit(X, y).digest_
+    assert four.bound_ > two.bound_  # every class that is named costs more bits
+    four.save(tmp_path / "model")
+    assert load(tmp_path / "model").digest_ == four.digest_
+    one = CertifiedClassifier(classes=["benign"], **CARD).fit(X, y)
+    assert set(one.predict(X)) == {"benign"}
+    assert one.description_.errors <= np.count_nonzero(y == "malignant")
+    with pytest.raises(ValueError, match="none is one of classes"):
+        CertifiedClassifier(classes=[0, 1]).fit(X, y)
 
 
 def test_file(card, cancer, tmp_path):
