@@ -16,7 +16,7 @@ from sklearn.utils._param_validation import HasMethods, Interval
 from sklearn.utils.validation import check_is_fitted
 
 from electorate.arrays import AnyArray, Floats, Ints
-from electorate.certified.description_prior import OTHER, PriorOptions, PriorPart, search_prior
+from electorate.certified.description_prior import OTHER, PriorOptions, PriorPart, draw_positions, search_prior
 from electorate.data import inputs
 from electorate.data.label_codes import codes_of
 from electorate.data.row_subset import take_rows
@@ -194,21 +194,24 @@ class CertifiedClassifier(TakesInstances, Undoing, Certified, Exported, VotingCl
         inputs.refuse_many(np.unique(labels))
         if table.n_rows == 1:
             raise ValueError("n_samples=1: one row shapes the prior and another one counts, so two are needed")
+        self.seen_ = seen_of([(table, labels, None)])
         self._choose(inputs.indexable(X), labels, fractions)
         self.bound_ = self._bound()
         self.history_ = {"step": self.steps_, "n_voters": np.arange(1, len(self.steps_) + 1)}
         self.stop_reason_ = "converged"
         self.estimator_ = self._family()
-        self.seen_ = seen_of([(table, labels, None)])
 
     def _choose(self, X: Any, labels: AnyArray, fractions: list[float]) -> None:
         """Set the model with the least bound over the fractions, each with its part of delta."""
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
         given, tried = self._given_classes(labels), []
+        marks = self.seen_.marks
+        assert marks is not None  # the rows are in memory
+        order = np.lexsort((np.unique(labels, return_inverse=True)[1], marks))
         for place, fraction in enumerate(fractions):
             size = self._prior_size(fraction, len(labels))
-            order = np.random.default_rng([seed, place]).permutation(len(labels))
-            drawn, counted = np.sort(order[:size]), np.sort(order[size:])
+            drawn, counted = draw_positions(marks[order], size, [seed, place])
+            drawn, counted = order[drawn], order[counted]
             classes = np.unique(labels[drawn]) if given is None else given  # fixed before the counted rows are read
             options = PriorOptions(
                 *(self._family(), self.prior_rounds, self.n_estimators, self.max_terms),

@@ -1,12 +1,13 @@
 """A prior from a part of the rows, and the search on the others for the vote with the least bound under it."""
 
+import hashlib
 import math
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from electorate.arrays import Bools, Ints
+from electorate.arrays import Bools, Hashes, Ints
 from electorate.data import inputs
 from electorate.data.bins import Bins, no_bins
 from electorate.estimators.adaboost import AdaBoostClassifier
@@ -63,6 +64,19 @@ class FoundPrior:
     bins: Bins
     prior_rows: int
     rows: int
+
+
+def draw_positions(marks: Hashes, size: int, seed: list[int]) -> tuple[Ints, Ints]:
+    """Return the positions of the prior rows and those of the counted rows among rows in the order of their marks.
+
+    Marks are hashes of a row with its label, so that the order in which rows were given does not matter. Positions are
+    drawn, not marks: equal rows fall on both sides. The draw also depends on all marks together. Otherwise a seed
+    would always choose the same ranks, and where few distinct rows are repeated many times the bound would fail for
+    some seeds far more often than delta, and for others never.
+    """
+    table = hashlib.blake2b(np.ascontiguousarray(marks, dtype="<u8").tobytes(), digest_size=16).digest()
+    order = np.random.default_rng([*seed, int.from_bytes(table, "little")]).permutation(len(marks))
+    return np.sort(order[:size]), np.sort(order[size:])
 
 
 def search_prior(part: PriorPart, counted: PriorPart, options: PriorOptions, delta: float) -> FoundPrior:
