@@ -19,7 +19,7 @@ from electorate.arrays import AnyArray, Floats, Ints
 from electorate.certified.description_prior import OTHER, PriorOptions, PriorPart, draw_positions, search_prior
 from electorate.data import inputs
 from electorate.data.label_codes import codes_of
-from electorate.data.row_subset import take_rows
+from electorate.data.own_table import own_table
 from electorate.data.seen_rows import seen_of
 from electorate.estimators.adaboost import AdaBoostClassifier
 from electorate.estimators.base import SavedModel
@@ -217,10 +217,9 @@ class CertifiedClassifier(TakesInstances, Undoing, Certified, Exported, VotingCl
                 *(self._family(), self.prior_rounds, self.n_estimators, self.max_terms),
                 *(self.categorical_features, len(classes), self.max_depth),
             )
-            parts = [
-                self._part(X, rows, classes, labels) for rows in (self._with_class(drawn, classes, labels), counted)
-            ]
-            tried.append((search_prior(*parts, options, self.delta / len(fractions)), size, classes))
+            prior = self._part(X, self._with_class(drawn, classes, labels), classes, labels)
+            rest = self._part(X, counted, classes, labels)
+            tried.append((search_prior(prior, rest, options, self.delta / len(fractions)), size, classes))
         best, size, classes = min(tried, key=lambda one: one[0].described.bound)
         self.ensemble_, self.bins_, self.classes_, self.n_classes_ = best.ensemble, best.bins, classes, len(classes)
         bits = best.described.bits + math.log2(len(fractions))
@@ -252,12 +251,8 @@ class CertifiedClassifier(TakesInstances, Undoing, Certified, Exported, VotingCl
         codes, other = codes_of(labels[rows], classes)
         if other is not None:
             codes = np.where(other, OTHER, codes)
-        some = take_rows(X, rows)
-        return PriorPart(
-            some,
-            inputs.check_table(self, some, reset=False),
-            np.where(other, OTHER, codes) if other is not None else codes,
-        )
+        some, _ = own_table(X, rows)
+        return PriorPart(some, inputs.check_table(self, some, reset=False), codes)
 
     @staticmethod
     def _prior_size(fraction: float, n_rows: int) -> int:

@@ -162,6 +162,14 @@ def test_the_prior_does_not_look_at_the_counted_rows(cancer):
     np.testing.assert_array_equal(found[0].shares, found[1].shares)
 
 
+def test_categories_of_the_counted_rows_do_not_change_the_code():
+    """Of the categories that a column can have, only those of the prior rows are named."""
+    X, y = DATA["categories"]
+    more = X.assign(color=X["color"].cat.add_categories([f"unused {number}" for number in range(100)]))
+    found = [CertifiedClassifier(**CARD).fit(frame, y) for frame in (X, more)]
+    assert found[0].description_ == found[1].description_
+
+
 def test_search_starts_from_a_vote():
     rows, tests, options = search_on(np.arange(30.0)[:, None], (np.arange(30) > 14).astype(int))
     code = DescriptionSearch(rows, Start(np.zeros((30, 2)), 1.0, _code(tests, options, 0.0)), 0.05, 3).run()
