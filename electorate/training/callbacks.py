@@ -66,6 +66,11 @@ class Hooks:
         self._see(Trace())
         self.began = False
 
+    def expect(self, more: int) -> None:
+        """Announce further rounds: scikit-learn's contexts refuse more than were announced."""
+        if self.context.max_subtasks is not None:
+            self.context.max_subtasks += more
+
     def replay(self, trace: Any) -> str | None:
         self._see(trace)
         self.began = True

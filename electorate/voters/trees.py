@@ -474,7 +474,8 @@ class Trees(BinFamily):
     max_depth : int or None, default=3
         The most splits on a path; None: until every leaf is pure or no split helps.
     min_samples_leaf, min_samples_split : int, default=1 and 2
-        The fewest rows in a leaf, and in a node that is split. A row of whole weight k counts k times.
+        The fewest rows in a leaf, and in a node that is split. A row of whole weight k counts k times, after weights
+        that are all even have been halved: multiplying all of them by a power of two changes nothing.
     criterion : {"gini", "edge", "matsushita"}, default="gini"
         How a split is chosen: by the Gini index, by the weight that is classified correctly, or by Matsushita's error
         2 sqrt(p (1 - p)).
