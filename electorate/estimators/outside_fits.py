@@ -62,10 +62,9 @@ def build(model: Any, for_classes: bool, settings: dict[str, Any], random_state:
     if isinstance(model, str):
         name = KINDS[model][0 if for_classes else 1]
         estimator = sklearn_class(name)(**DEFAULTS.get(name, {}))
+        seeded = {"random_state": random_state, "n_jobs": n_jobs if "forest" in model or "trees" in model else None}
         known = estimator.get_params(deep=False)
-        estimator.set_params(
-            **{key: one for key, one in (("random_state", random_state), ("n_jobs", n_jobs)) if key in known}
-        )
+        estimator.set_params(**{key: one for key, one in seeded.items() if key in known and one is not None})
     else:
         if not is_storable(model):
             raise TypeError(
@@ -254,7 +253,7 @@ def _fit_histograms(estimator: Any, matrix: Any, y: AnyArray, weight: Weight, wi
                 f"histogram boosting needs a dense matrix, which would have {matrix.shape} cells: use a forest"
             )
         matrix = matrix.toarray()
-    named = [column for column, size in wide.items() if size <= estimator.max_bins]
+    named = [column for column, size in wide.items() if 0 < size <= estimator.max_bins]
     estimator.set_params(categorical_features=named or None)
     estimator.fit(matrix, y, sample_weight=weight)
     order = np.array([*named, *(j for j in range(matrix.shape[1]) if j not in named)])  # as its preprocessor has them

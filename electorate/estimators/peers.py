@@ -203,9 +203,6 @@ class PeerModel(Undoing, Certified, SavedModel):
         name = type(self.model).__name__
         tags.input_tags.sparse = True
         tags.input_tags.allow_nan = not name.startswith("GradientBoosting")
-        if self.model == "constant":
-            scored = tags.classifier_tags if self._for_classes else tags.regressor_tags
-            scored.poor_score = True
         return tags
 
     # ------------------------------------------------------------ files

@@ -49,6 +49,8 @@ def summed_trees(model: Any, what: str) -> SummedTrees:
             "which adds votes"
         )
     ensemble = getattr(model, "ensemble_", None)
+    if ensemble is None:
+        raise TypeError(f"{what} is for electorate's ensembles of voters, and a {name} has no voters")
     if not isinstance(ensemble, Ensemble):
         raise TypeError(
             f"{what} is for electorate's trees, and the voters of this {name} are {_voters(model)}: use stumps, trees, "

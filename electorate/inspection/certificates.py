@@ -21,6 +21,7 @@ from electorate.data.bins import EXACT_VALUES, MOST_CATEGORIES
 from electorate.data.cleaning import cleaned_target
 from electorate.data.seen_rows import Seen, marks_of
 from electorate.estimators.certified import refuse_others
+from electorate.estimators.peers import PeerModel
 from electorate.inspection.complexity_classes import (
     DistinctVoters,
     classes_of,
@@ -148,6 +149,8 @@ def certificate(
         risk += _weighed_bounds(model, LabelledRows.of(model, train, "train"), delta, equal_rows)
     if train is not None and isinstance(model, StackedModel):
         risk.append(refused("margins", DEEPBOOST, "a mean of models: nothing bounds how complex it is"))
+    elif train is not None and isinstance(model, PeerModel):
+        risk.append(refused("margins", DEEPBOOST, "a model of scikit-learn: no theorem here bounds how complex it is"))
     elif train is not None and not risk_is_own(model):
         rows = LabelledRows.of(model, train, "train")
         labels = hasattr(model, "classes_")

@@ -11,7 +11,7 @@ from electorate.model.ensemble import Ensemble
 def model_trees(model: Any, what: str) -> tuple[Ensemble, Floats]:
     """Return the trees and their steps, or raise TypeError. what: the name of the caller, for the message."""
     is_median = hasattr(model, "vote_")
-    ensemble = model.vote_.trees if is_median else model.ensemble_
+    ensemble = model.vote_.trees if is_median else getattr(model, "ensemble_", None)
     if not isinstance(ensemble, Ensemble):
         raise TypeError(
             f"{what} is for electorate's trees, and this {type(model).__name__} has other voters: use stumps, trees, "
