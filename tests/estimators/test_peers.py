@@ -94,7 +94,7 @@ def reloaded(model: Any, folder: Path) -> Any:
         for model, settings in (
             ("linear", {}),
             ("hgb", {"n_estimators": 5}),
-            ("extra_trees", {"n_estimators": 10, "min_samples_leaf": 5}),
+            ("extra_trees", {"n_estimators": 10, "max_depth": 3}),
         )
     ]
 )
