@@ -324,11 +324,14 @@ def _standards(matrix: Any, weight: Weight) -> tuple[Floats, Floats, Floats]:
         filled.data = np.abs(np.nan_to_num(matrix.data))
         scale = filled.max(axis=0).toarray().ravel() if matrix.shape[0] else np.zeros(matrix.shape[1])
         return np.zeros(matrix.shape[1]), np.zeros(matrix.shape[1]), np.where(scale > 0, scale, 1.0)
-    own = np.ones(len(matrix)) if weight is None else weight
+    share = np.full(len(matrix), 1 / len(matrix)) if weight is None else weight / weight.sum()
     known = ~np.isnan(matrix)
-    mass = own @ known
-    fill = np.divide(own @ np.where(known, matrix, 0.0), mass, out=np.zeros(matrix.shape[1]), where=mass > 0)
-    spread = np.sqrt(own @ np.square(np.where(known, matrix, fill) - fill) / own.sum())
+    mass = share @ known
+    fill = np.divide(share @ np.where(known, matrix, 0.0), mass, out=np.zeros(matrix.shape[1]), where=mass > 0)
+    distance = np.where(known, matrix, fill) - fill
+    largest = np.abs(distance).max(axis=0, initial=0.0)  # squares of it may overflow
+    largest[largest == 0] = 1.0
+    spread = largest * np.sqrt(share @ np.square(distance / largest))
     noise = len(matrix) * np.finfo(np.float64).eps * np.abs(fill)  # of a constant column
     return fill, fill, np.where(spread > noise, spread, 1.0)
 
