@@ -62,11 +62,9 @@ def build(model: Any, for_classes: bool, settings: dict[str, Any], random_state:
     if isinstance(model, str):
         name = KINDS[model][0 if for_classes else 1]
         estimator = sklearn_class(name)(**DEFAULTS.get(name, {}))
+        seeded = {"random_state": random_state, "n_jobs": n_jobs if "forest" in model or "trees" in model else None}
         known = estimator.get_params(deep=False)
-        jobs = {} if model == "linear" else {"n_jobs": n_jobs}  # deprecated there
-        estimator.set_params(
-            **{key: one for key, one in {"random_state": random_state, **jobs}.items() if key in known}
-        )
+        estimator.set_params(**{key: one for key, one in seeded.items() if key in known and one is not None})
     else:
         if not is_storable(model):
             raise TypeError(
@@ -255,7 +253,7 @@ def _fit_histograms(estimator: Any, matrix: Any, y: AnyArray, weight: Weight, wi
                 f"histogram boosting needs a dense matrix, which would have {matrix.shape} cells: use a forest"
             )
         matrix = matrix.toarray()
-    named = [column for column, size in wide.items() if size <= estimator.max_bins]
+    named = [column for column, size in wide.items() if 0 < size <= estimator.max_bins]
     estimator.set_params(categorical_features=named or None)
     estimator.fit(matrix, y, sample_weight=weight)
     order = np.array([*named, *(j for j in range(matrix.shape[1]) if j not in named)])  # as its preprocessor has them
@@ -326,11 +324,14 @@ def _standards(matrix: Any, weight: Weight) -> tuple[Floats, Floats, Floats]:
         filled.data = np.abs(np.nan_to_num(matrix.data))
         scale = filled.max(axis=0).toarray().ravel() if matrix.shape[0] else np.zeros(matrix.shape[1])
         return np.zeros(matrix.shape[1]), np.zeros(matrix.shape[1]), np.where(scale > 0, scale, 1.0)
-    own = np.ones(len(matrix)) if weight is None else weight
+    share = np.full(len(matrix), 1 / len(matrix)) if weight is None else weight / weight.sum()
     known = ~np.isnan(matrix)
-    mass = own @ known
-    fill = np.divide(own @ np.where(known, matrix, 0.0), mass, out=np.zeros(matrix.shape[1]), where=mass > 0)
-    spread = np.sqrt(own @ np.square(np.where(known, matrix, fill) - fill) / own.sum())
+    mass = share @ known
+    fill = np.divide(share @ np.where(known, matrix, 0.0), mass, out=np.zeros(matrix.shape[1]), where=mass > 0)
+    distance = np.where(known, matrix, fill) - fill
+    largest = np.abs(distance).max(axis=0, initial=0.0)  # squares of it may overflow
+    largest[largest == 0] = 1.0
+    spread = largest * np.sqrt(share @ np.square(distance / largest))
     noise = len(matrix) * np.finfo(np.float64).eps * np.abs(fill)  # of a constant column
     return fill, fill, np.where(spread > noise, spread, 1.0)
 

@@ -21,6 +21,7 @@ from electorate.data.bins import EXACT_VALUES, MOST_CATEGORIES
 from electorate.data.cleaning import cleaned_target
 from electorate.data.seen_rows import Seen, marks_of
 from electorate.estimators.certified import refuse_others
+from electorate.estimators.peers import PeerModel
 from electorate.inspection.complexity_classes import (
     DistinctVoters,
     classes_of,
@@ -149,6 +150,8 @@ def certificate(
         risk += _weighed_bounds(model, rows, delta, equal_rows)
     if rows is not None and isinstance(model, StackedModel):
         risk.append(refused("margins", DEEPBOOST, "a mean of models: nothing bounds how complex it is"))
+    elif rows is not None and isinstance(model, PeerModel):
+        risk.append(refused("margins", DEEPBOOST, "a model of scikit-learn: no theorem here bounds how complex it is"))
     elif rows is not None and not risk_is_own(model):
         labels = hasattr(model, "classes_")
         risk += _vote_bounds(model, rows, delta, draws) if labels else _median_bounds(model, error, rows, delta)

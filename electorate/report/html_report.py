@@ -174,9 +174,11 @@ def _python_code(model: Any) -> str:
     made = repr(model)
     used = {name for name in re.findall(r"\b[A-Z]\w+", made) if name in MODULES}
     cleans = getattr(model, "cleaning_", None) is not None
-    names = ", ".join([*sorted({type(model).__name__, *used}), *(["check_up"] if cleans else []), "html_report"])
+    own = type(model).__name__
+    names = ", ".join([*sorted({own, *used} & set(MODULES)), *(["check_up"] if cleans else []), "html_report"])
+    other = "" if own in MODULES else f"from {type(model).__module__} import {own}\n"
     fitted = f"check_up(X_train, y_train).fit({made}, X_train, y_train)" if cleans else f"{made}.fit(X_train, y_train)"
     return f"""from electorate import {names}
-
+{other}
 model = {fitted}
 html_report(model, X, y, path="report.html")"""
