@@ -128,7 +128,7 @@ def _sure(facts: Facts) -> str:
     n_models = len(ranking.lines) - (ranking.baseline is not None)
     if n_models < 2:
         return words
-    ties = len(ranking.rivals) + 1
+    ties = sum(line is not ranking.baseline and line.verdict != "worse" for line in ranking.lines)
     rivals = [line.visible for line in ranking.rivals if math.isfinite(line.visible)]
     if not rivals:
         return f"{words} All other models are worse beyond chance."

@@ -30,7 +30,7 @@ from electorate.comparison.algorithms import PEERS, Size, applicable, balanced, 
 from electorate.comparison.certified_winner import CertifiedWinner, check_certify, cross_fit
 from electorate.comparison.checked_rows import check_open_rows
 from electorate.comparison.fits import Failed, FitRunner, Plan
-from electorate.comparison.journal import Journal, Store
+from electorate.comparison.journal import Journal, Store, plan_of
 from electorate.comparison.metrics import metric_for
 from electorate.comparison.over_tables import Outcomes
 from electorate.comparison.ranking import ACCURACY, PREFERENCES, Line, Ranker, columns_of
@@ -449,15 +449,20 @@ class Comparison:
         self.display.note(f"comparing models on {self.training_rows.n_rows:,} rows")
         if not kernels.are_compiled():
             self.display.note("compiling, once on this machine: the first models of this package take about a minute")
-        replayed = None if where.replay is None else Journal(where.replay).read_outcome()
         journal: Store = {}
         if where.folder is not None:
             journal = Journal(where.folder)
             journal.open(self.plan, self.training_rows, self.refits.n_test, self.refits.describe())
         runner = FitRunner(self.plan, self.training_rows, self._open_table())
+        replayed = None
+        if where.replay is not None:
+            wanted = plan_of(self.plan, self.training_rows, self.refits.n_test, self.refits.describe())
+            sizes = len(self.plan.candidates), len(runner.splits.places)
+            replayed = Journal(where.replay).read_outcome(wanted, *sizes)
         self.schedule = Schedule(self.plan, self.training_rows, runner.splits, self.named)
         work = Work(self.schedule, runner, journal, limits, self._reserve, self.display, where.pool)
         self.results = work.run(None if replayed is None else replayed["fits"])
+        self.fits = sorted(self.results)
         self.costs, self.interrupted = work.costs, work.interrupted
         self.seconds["fits"] = time.monotonic() - limits.started
         if self.schedule.furthest(self.results) is None:
@@ -515,6 +520,7 @@ class Comparison:
         if reached is None:
             raise ValueError(self._why_nothing())
         level, numbers = reached
+        self.level = level
         self.display.show("choosing among the models")
         ranker = Ranker(self.schedule, level, numbers, self.results, self.stacks)
         allowed = {c for c in ranker.candidates if self._refit_seconds([c], self.costs, tests=False) < self.limits.left}
@@ -526,7 +532,7 @@ class Comparison:
         parts = [part.candidate for part in recipe.parts]
         self.tests = self.refits.n_test > 0 and self._refit_seconds(parts, self.costs) < self.limits.left
         if replayed is not None:
-            self.tests = replayed["tests"]
+            self.tests = replayed["tests"] and self.refits.n_test > 0
         self.notes += self._missing()
         self.display.show(f"training {words.name_of(self.ranking.chosen)} on all rows")
         if self.tests:
@@ -566,7 +572,13 @@ class Comparison:
     def not_run(self) -> list[str]:
         """Algorithms that no candidate of was finished in time."""
         tried = {self.plan.candidates[fit.candidate].algorithm for fit in self.results}
-        return [one.name for number, one in enumerate(self.plan.algorithms) if number not in tried]
+        cut = {self.plan.candidates[c].algorithm for c in self.schedule.unfinished(self.level, self.results)}
+        shown = {line.name for line in self.ranking.lines}
+        return [
+            one.name
+            for number, one in enumerate(self.plan.algorithms)
+            if number not in tried or (number in cut and one.name not in shown)
+        ]
 
     @property
     def is_partial(self) -> bool:
@@ -578,7 +590,7 @@ class Comparison:
         """Algorithms whose candidates were all dropped before the last fold."""
         shown = {line.name for line in self.ranking.lines}
         tested = {self.plan.algorithm(fit.candidate).name for fit in self.results}
-        return sorted(tested - shown - set(self.failed))
+        return sorted(tested - shown - set(self.failed) - set(self.not_run))
 
     def _missing(self) -> list[str]:
         """A line for each reason why algorithms are not in the table."""
@@ -725,7 +737,7 @@ class Comparison:
                 os.remove(path)
             if model is not None:
                 self._save(model, path)
-        fits = [[fit.candidate, fit.split] for fit in sorted(self.results)]
+        fits = [[fit.candidate, fit.split] for fit in self.fits]
         journal.write_outcome({"fits": fits, "allowed": self.allowed, "tests": self.tests})
         if not self.is_partial:
             journal.close()

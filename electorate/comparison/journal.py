@@ -64,10 +64,10 @@ class Journal:
 
     def open(self, plan: Plan, rows: Rows, test_rows: int, table: dict[str, int]) -> None:
         """Start, or resume the same plan. A folder with another comparison, other files or links is refused."""
-        wanted, before = plan_of(plan, rows, test_rows, table), self.read_plan()
         for name in (FITS, ROWS, PLAN):
             if os.path.islink(self.path(name)):
                 raise ValueError(f"{self.path(name)!r} is a link: choose another folder, or remove it")
+        wanted, before = plan_of(plan, rows, test_rows, table), self.read_plan()
         if before is None:
             names = set(os.listdir(self.folder)) - UNFINISHED if os.path.isdir(self.folder) else set()
             for ours in (FITS, ROWS):  # of a run that was killed at its start, and then they are empty
@@ -78,13 +78,16 @@ class Journal:
             os.makedirs(self.path(FITS), exist_ok=True)
             write_text(self.path(PLAN), json.dumps(wanted, indent=1))  # before the rows, so that a kill can be resumed
         elif before != wanted:
-            name = next((key for key in wanted if before.get(key) != wanted[key]), "comparison")
-            what = {"rows": "a comparison with other rows", "comparison": "another comparison"}
-            held = what.get(name, f"a comparison with another {name}")
-            raise ValueError(f"the folder {self.folder!r} holds {held}: use another folder, or remove it")
+            raise ValueError(f"{self._difference(before, wanted)}: use another folder, or remove it")
         os.makedirs(self.path(FITS), exist_ok=True)
         store(rows, self.path(ROWS))
         self.use(plan, plan.split(rows))
+
+    def _difference(self, before: dict[str, Any], wanted: dict[str, Any]) -> str:
+        """What the folder holds instead of the comparison that is wanted."""
+        name = next((key for key in wanted if before.get(key) != wanted[key]), "comparison")
+        what = {"rows": "a comparison with other rows", "comparison": "another comparison"}
+        return f"the folder {self.folder!r} holds {what.get(name, f'a comparison with another {name}')}"
 
     def use(self, plan: Plan, splits: Splits) -> None:
         """Fix what the fits are numbered by."""
@@ -122,17 +125,24 @@ class Journal:
     def write_outcome(self, outcome: dict[str, Any]) -> None:
         write_text(self.path(OUTCOME), json.dumps(outcome, indent=1))
 
-    def read_outcome(self) -> dict[str, Any]:
-        """What a finished comparison used; ValueError if the folder has none."""
+    def read_outcome(self, wanted: dict[str, Any], n_candidates: int, n_splits: int) -> dict[str, Any]:
+        """What a finished comparison used; ValueError if the folder has none, or one of another plan."""
+        before = self.read_plan()
+        if before is None or not os.path.exists(self.path(OUTCOME)):
+            raise ValueError(f"{self.folder!r} holds no finished comparison to replay")
+        if before != wanted:
+            raise ValueError(f"{self._difference(before, wanted)}: replay it with the same table and options")
         try:
             with open(self.path(OUTCOME)) as file:
                 outcome = json.load(file)
             fits = [Fit(int(candidate), int(split)) for candidate, split in outcome["fits"]]
-            return {"fits": fits, "allowed": {int(c) for c in outcome["allowed"]}, "tests": bool(outcome["tests"])}
-        except FileNotFoundError:
-            raise ValueError(f"{self.folder!r} holds no finished comparison to replay") from None
+            allowed, tests = {int(c) for c in outcome["allowed"]}, bool(outcome["tests"])
         except (KeyError, TypeError, ValueError) as error:
             raise ValueError(f"{self.path(OUTCOME)} is damaged: {error}") from None
+        numbers = {*allowed, *(fit.candidate for fit in fits)}
+        if not numbers <= set(range(n_candidates)) or not {fit.split for fit in fits} <= set(range(n_splits)):
+            raise ValueError(f"{self.path(OUTCOME)} is damaged: it names a fit that does not exist")
+        return {"fits": fits, "allowed": allowed, "tests": tests}
 
     # ------------------------------------------------------------ fits
 

@@ -147,6 +147,13 @@ class Schedule:
         entrants = [c for wave in self.waves(level, results) for c in wave]
         return [c for c in entrants if all(isinstance(results.get(Fit(c, s)), Tested) for s in numbers)]
 
+    def unfinished(self, level: int, results: Results) -> set[int]:
+        """The candidates of a level that time or Ctrl-C cut short."""
+        gone = {c for dropped in self._dropped.values() for c in dropped}
+        entrants = {c for wave in self.waves(level, results) for c in wave if self.is_usable(c, level, results)}
+        numbers = self.splits.numbers(level)
+        return {c for c in entrants - gone if not all(Fit(c, split) in results for split in numbers)}
+
     def gather(self, numbers: Collection[int], candidates: list[int], results: Results) -> Columns:
         """The predictions of these candidates for the rows that these splits test."""
         places = [self.splits.places[split][1][1] for split in numbers]

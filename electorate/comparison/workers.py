@@ -39,7 +39,7 @@ class WorkLimits:
 
     n_jobs: int
     seconds: float = math.inf
-    started: float = field(default_factory=time.monotonic)
+    started: float = field(default_factory=lambda: time.monotonic())
 
     @property
     def left(self) -> float:

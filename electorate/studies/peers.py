@@ -24,22 +24,10 @@ import joblib
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from electorate.comparison import folds
-from electorate.comparison.algorithms import (
-    CLASSIFICATION,
-    OURS,
-    PEERS,
-    REGRESSION,
-    Algorithm,
-    Facts,
-    Setting,
-    Size,
-)
-from electorate.comparison.cells import Protocol, Trial, with_rounds
-from electorate.comparison.metrics import METRICS, Scored
+from electorate.comparison.algorithms import PEERS, Algorithm, Setting, Size
+from electorate.comparison.metrics import METRICS, Metric, Scored
 from electorate.comparison.peers import LIBRARIES
 from electorate.comparison.rows import Floats, Rows, read_rows
-from electorate.comparison.stack import LAM, MOST_MODELS
 from electorate.model.calibration import fit_temperature
 from electorate.stacking.pooling import pool, pooled_decision
 from electorate.stacking.weights import weigh_predictions, weigh_probabilities
@@ -55,6 +43,7 @@ from electorate.studies.peers_page import (
     read_csv,
     write_csv,
 )
+from electorate.studies.portfolio import Trial, forest, histograms, hold_out, inner_splits, measured_algorithms
 from electorate.studies.request import Lines, Request
 
 OFFERS = {
@@ -64,6 +53,7 @@ OFFERS = {
 NEEDS_DATA = tuple(OFFERS)
 FEWEST_ROWS = 200
 SLOW_ROWS = 1_000  # the most rows of a data set that the slow method is run on; it has two classes
+MOST_MODELS, LAM = 3, 1e-3  # of the stack: the algorithms of the least inner loss, and the penalty of their weights
 BUDGET = 8  # settings that every method chooses among
 PARTS = {  # settings of the portfolio, of each algorithm the first so many of its grid; 0: it is only compared
     "classification": {
@@ -102,43 +92,29 @@ QUICK = {1: Plan({0.0: 1, 0.2: 1}, 200, 300, 4), 2: Plan({0.0: 1}, 200, 300, 4)}
 # ---------------------------------------------------------------- methods
 
 
-class Forest:
-    """Makes a random forest of scikit-learn."""
-
-    def __init__(self, is_classifier: bool) -> None:
-        self.is_classifier = is_classifier
-
-    def __call__(self, facts: Facts) -> Any:
-        from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
-
-        kind = RandomForestClassifier if self.is_classifier else RandomForestRegressor
-        return kind(n_estimators=200, n_jobs=1, random_state=facts.seed)
-
-
 def methods(is_classifier: bool, size: Size, budget: int = BUDGET) -> dict[str, list[Algorithm]]:
     """The algorithms whose settings each method chooses among, in all `budget` or fewer.
 
     Libraries that are not installed are left out.
     """
     kind = "classification" if is_classifier else "regression"
-    listed = {one.name: one.of_size(size) for one in OURS}
+    listed = measured_algorithms(size)
     parts = {name: listed[name] for name in PARTS[kind]}
     counts = {name: max(1, n * budget // BUDGET) for name, n in PARTS[kind].items() if n}
     while sum(counts.values()) > budget:
         counts[max(counts, key=lambda name: counts[name])] -= 1
     found = {PORTFOLIO: [replace(parts[name], grid=parts[name].grid[:n]) for name, n in counts.items()]}
     found |= {name: [replace(one, grid=one.grid[:budget])] for name, one in parts.items()}
+    gradient, place = _gradient_grid()[:budget], 0 if is_classifier else 1
+    found["HistGradientBoosting"] = [histograms(is_classifier, gradient)]
     for name in LIBRARIES:
         if importlib.util.find_spec(LIBRARIES[name][0].split(".")[0]) is not None:
-            peer = PEERS[name][0 if is_classifier else 1]
-            found[peer.name] = [replace(peer, grid=peer.grid if name == "ebm" else _gradient_grid()[:budget])]
-    linear = PEERS["linear"][0 if is_classifier else 1]
-    strengths = tuple({"strength": 10.0**power} for power in (0, -2, -1, 1, -3, 2, -4, 3))
+            peer = PEERS[name][place]
+            found[peer.name] = [replace(peer, grid=peer.grid if name == "ebm" else gradient)]
+    linear = PEERS["linear"][place]
+    strengths = tuple({"C": 10.0**power} for power in (0, -2, -1, 1, -3, 2, -4, 3))
     found[linear.name] = [replace(linear, grid=strengths[:budget])]
-    leaves = [{"min_samples_leaf": leaf, "max_features": share} for leaf in (1, 2, 5, 10) for share in ("sqrt", 0.5)]
-    tasks = CLASSIFICATION if is_classifier else (REGRESSION,)
-    grid = tuple(leaves[:budget])
-    found["random forest"] = [Algorithm("random forest", tasks, Forest(is_classifier), grid, peer=True)]
+    found["random forest"] = [forest(is_classifier, budget)]
     return found
 
 
@@ -157,7 +133,6 @@ class Validated:
     """
 
     trial: Trial
-    setting: Setting
     loss: float
     temperature: float
     scores: Floats
@@ -170,12 +145,14 @@ class Split:
 
     training: Rows
     test: Rows
-    protocol: Protocol
+    n_classes: int
+    seed: int
+    metric: Metric
     validated: dict[str, Validated] = field(default_factory=dict)
     tested: dict[str, tuple[Floats, float]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        self.inner = folds.inner(self.training, 0, self.protocol.seed)
+        self.inner = inner_splits(self.training, self.seed)
         self.validation = [self.training.take(validate) for _, validate in self.inner]
         self.labels = np.concatenate([part.target for part in self.validation])
 
@@ -183,14 +160,13 @@ class Split:
         """Choose a setting, train with it, and test."""
         first = algorithms[0]
         if len(algorithms) == len(first.grid) == 1 and not first.staged:  # nothing to choose
-            tried = [Validated(Trial(first, 0, self.protocol), first.grid[0], 0.0, 1.0, np.empty(0), 0.0)]
+            tried = [Validated(self._trial(first, first.grid[0]), 0.0, 1.0, np.empty(0), 0.0)]
         else:
             tried = [one for algorithm in algorithms for one in self._validate(algorithm)]
         best = min(tried, key=lambda one: one.loss)
         scores, seconds = self._test(best)
         values = self._measure(scores, best.temperature)
-        chosen = f"{best.trial.algorithm.name}: {best.setting}"
-        return values | {"seconds": sum(one.seconds for one in tried) + seconds, "chosen": chosen}
+        return values | {"seconds": sum(one.seconds for one in tried) + seconds, "chosen": best.trial.title}
 
     def run_stack(self, algorithms: list[Algorithm]) -> dict[str, Any]:
         """Train the best setting of each of the leading algorithms, and weigh them by the validation rows."""
@@ -198,7 +174,7 @@ class Split:
         leading = sorted((min(found, key=lambda one: one.loss) for found in tried), key=lambda one: one.loss)
         models = leading[:MOST_MODELS]
         inner = np.array([self._outputs(one.scores, one.temperature) for one in models])
-        is_classifier = self.protocol.n_classes > 0
+        is_classifier = self.n_classes > 0
         weigh: Any = weigh_probabilities if is_classifier else weigh_predictions
         weights = weigh(inner, self.labels, None, LAM)
         pooled, temperature = pool(inner, weights), 1.0
@@ -215,25 +191,27 @@ class Split:
 
     def _validate(self, algorithm: Algorithm) -> list[Validated]:
         found = []
-        for number, setting in enumerate(algorithm.grid):
-            name = f"{algorithm.name}: {setting}"
-            if name not in self.validated:
-                self.validated[name] = self._validate_one(Trial(algorithm, number, self.protocol))
-            found.append(self.validated[name])
+        for setting in algorithm.grid:
+            trial = self._trial(algorithm, setting)
+            if trial.title not in self.validated:
+                self.validated[trial.title] = self._validate_one(trial)
+            found.append(self.validated[trial.title])
         return found
+
+    def _trial(self, algorithm: Algorithm, setting: Setting) -> Trial:
+        return Trial(algorithm, setting, self.seed, self.n_classes, self.metric)
 
     def _validate_one(self, trial: Trial) -> Validated:
         started = time.process_time()
         try:
             scores = trial.inner_scores(self.training, self.inner)
         except Exception as error:  # of another library, for example for a class with one row
-            print(f"peers: {trial.algorithm.name} {trial.setting}: {error}", file=sys.stderr)
-            return Validated(trial, trial.setting, math.inf, 1.0, np.empty(0), time.process_time() - started)
+            print(f"peers: {trial.title}: {error}", file=sys.stderr)
+            return Validated(trial, math.inf, 1.0, np.empty(0), time.process_time() - started)
         losses, temperatures = trial.losses(self.validation, scores)
         best = int(np.argmin(losses))
         return Validated(
-            trial,
-            with_rounds(trial.algorithm, trial.setting, best),
+            trial.with_stage(best),
             float(losses[best]),
             temperatures[best],
             np.concatenate(scores[best]),
@@ -241,23 +219,21 @@ class Split:
         )
 
     def _test(self, one: Validated) -> tuple[Floats, float]:
-        """The scores of the test rows, after training on all training rows, and the seconds of training."""
-        name = f"{one.trial.algorithm.name}: {one.setting}"
+        """The scores of the test rows, after training on all training rows, and the seconds that took."""
+        name = one.trial.title
         if name not in self.tested:
             started = time.process_time()
-            model = one.trial.fit(self.training, one.setting)
-            seconds = time.process_time() - started
-            self.tested[name] = model.scores(self.test.matrix, self.protocol.n_classes), seconds
+            scores = one.trial.scores(self.training, self.test.matrix)[0]
+            self.tested[name] = scores, time.process_time() - started
         return self.tested[name]
 
     def _outputs(self, scores: Floats, temperature: float) -> Floats:
         """Probabilities [row, class]; for regression the predictions."""
-        n_classes = self.protocol.n_classes
-        scored = Scored(np.zeros(len(scores), dtype=np.int64), scores, n_classes, temperature)
-        return np.exp(scored.log_probabilities) if n_classes else scored.decision
+        scored = Scored(np.zeros(len(scores), dtype=np.int64), scores, self.n_classes, temperature)
+        return np.exp(scored.log_probabilities) if self.n_classes else scored.decision
 
     def _measure(self, scores: Floats, temperature: float) -> dict[str, Any]:
-        n_classes = self.protocol.n_classes
+        n_classes = self.n_classes
         scored = Scored(self.test.target, scores, n_classes, temperature)
         fitting = [metric for metric in METRICS.values() if metric.for_classes == (n_classes > 0)]
         values: dict[str, Any] = {metric.name: metric.shown(metric.value(scored)) for metric in fitting}
@@ -371,13 +347,12 @@ def _run_whole(request: Request, plan: Plan, unit: Unit) -> list[tuple[Key, dict
 def run_unit(request: Request, plan: Plan, unit: Unit) -> Iterator[tuple[Key, dict[str, Any]]]:
     """Run the methods that are left, one after another."""
     rows, n_classes = load_rows(request, unit.facts)
-    opened, locked = folds.lock(rows, min(0.3, plan.test_rows / rows.n_rows), unit.seed)
+    opened, held = hold_out(rows, min(0.3, plan.test_rows / rows.n_rows), unit.seed)
     most = np.random.default_rng([unit.seed, 8]).permutation(opened)[: plan.training_rows]
     training = flip(rows.take(np.sort(most)), unit.flipped, n_classes, unit.seed)
     every = methods(n_classes > 0, Size(training.n_rows, n_classes), plan.budget)
     metric = METRICS["error" if n_classes else "mae"]
-    protocol = Protocol(every[PORTFOLIO], 2, unit.seed, n_classes, metric)
-    split = Split(training, rows.take(locked), protocol)
+    split = Split(training, rows.take(held), n_classes, unit.seed, metric)
     for name in unit.left or (*every, STACK):
         with threadpool_limits(1), warnings.catch_warnings():
             warnings.simplefilter("ignore")

@@ -44,7 +44,7 @@ def folder(tmp_path: Path) -> Path:
 
 def few(is_classifier: bool, size: Size, budget: int) -> dict:
     ours = replace(OURS[0], grid=({"estimator__max_depth": 2, "n_estimators": 4, "learning_rate": 1.0},))
-    linear = replace(PEERS["linear"][0], grid=({"strength": 1.0}, {"strength": 0.1}))
+    linear = replace(PEERS["linear"][0], grid=({"C": 1.0}, {"C": 0.1}))
     return {peers.PORTFOLIO: [ours], "linear model": [linear]}
 
 
