@@ -15,6 +15,7 @@ from electorate.registry import ALGORITHMS, FAMILIES
 
 Table = dict[str, list[Any]]
 LONGEST_CODE = 10_000  # characters
+STACKS = ("StackedClassifier", "StackedRegressor")
 
 
 def as_csv(table: Table) -> str:
@@ -56,8 +57,9 @@ def align(rows: list[list[str]], left: set[int]) -> str:
 def as_code(model: Any, cleans: bool) -> str:
     """The Python code that makes an unfitted estimator like this one, and fits it. cleans: after the check-up."""
     text = " ".join(model.__repr__(N_CHAR_MAX=LONGEST_CODE).split())
-    used = [name for name in (*ALGORITHMS, *FAMILIES) if re.search(rf"\b{name}\(", text)]
-    names = ", ".join([*sorted({type(model).__name__, *used}), *(["check_up"] if cleans else [])])
-    return f"from electorate import {names}; " + (
-        f"check_up(X, y).fit({text}, X, y)" if cleans else f"{text}.fit(X, y)"
-    )
+    public = sorted(name for name in {*ALGORITHMS, *FAMILIES, *STACKS} if re.search(rf"\b{name}\(", text))
+    names = [*public, *(["check_up"] if cleans else [])]
+    peers = sorted(set(re.findall(r"\bPeer(?:Classifier|Regressor)\b", text)))
+    imports = [f"from electorate import {', '.join(names)}; "] if names else []
+    imports += [f"from electorate.estimators.peers import {', '.join(peers)}; "] if peers else []
+    return "".join(imports) + (f"check_up(X, y).fit({text}, X, y)" if cleans else f"{text}.fit(X, y)")
