@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from electorate.escape import literal
+from electorate.optional import optional
 from electorate.scans.batches import Batch, BatchSource, Names, sliced
 from electorate.scans.sources import as_frame, check_schema, kind_of
 
@@ -15,8 +16,7 @@ FORMATS = {".parquet": "parquet", ".pq": "parquet", ".arrow": "ipc", ".feather":
 
 def open_dataset(path: str, filters: Any) -> "FileSource":
     """Return the source of a path: a file, a folder of files of one format, or a pattern such as part-*.parquet."""
-    import pyarrow.dataset as ds
-
+    ds = optional("pyarrow.dataset", "scan")
     found: Any = path
     if not os.path.exists(path):
         found = sorted(glob.glob(path, recursive=True))

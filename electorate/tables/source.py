@@ -15,6 +15,7 @@ from importlib import import_module
 from typing import Any
 
 from electorate.escape import literal
+from electorate.optional import optional
 
 FORMATS = ("csv", "tsv", "parquet", "arrow")
 ENDINGS = {".csv": "csv", ".tsv": "tsv", ".tab": "tsv", ".parquet": "parquet", ".pq": "parquet"}
@@ -43,10 +44,7 @@ class _LazyArrow:
     """pyarrow and its modules, imported on first use."""
 
     def __getattr__(self, name: str) -> Any:
-        try:
-            package = import_module("pyarrow")
-        except ImportError:
-            raise TableError("reading tables needs pyarrow: pip install 'electorate[tables]'") from None
+        package = optional("pyarrow", "reading tables")
         return import_module(f"pyarrow.{name}") if name in ("compute", "csv", "parquet") else getattr(package, name)
 
 

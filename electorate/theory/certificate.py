@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from electorate.optional import optional
 from electorate.theory.bounds import Terms, is_summand, total
 
 PROVED = "proved"
@@ -125,8 +126,7 @@ class Certificate:
 
     def to_frame(self) -> Any:
         """A pandas dataframe, one row per bound."""
-        import pandas as pd
-
+        pd = optional("pandas", "Certificate.to_frame")
         parts = {"risk": self.risk, "training": self.training}
         return pd.DataFrame([{"about": name, **bound.to_dict()} for name, part in parts.items() for bound in part])
 

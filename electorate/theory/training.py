@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from electorate.arrays import AnyArray, Floats
+from electorate.optional import optional
 from electorate.theory.bounds import EXPONENTIAL, Loss
 
 History = Mapping[str, AnyArray]
@@ -78,8 +79,7 @@ class Convergence:
 
     def to_frame(self) -> Any:
         """A pandas dataframe, one row per round."""
-        import pandas as pd
-
+        pd = optional("pandas", "Convergence.to_frame")
         return pd.DataFrame({name: pd.Series(column) for name, column in self.to_dict().items()})
 
     def __str__(self) -> str:
