@@ -45,7 +45,7 @@ class TrainingRows:
         hashes = hash_rows(self.X, SEED)
         kernels.fold(strata.astype(np.float64), hashes)
         _, first, place = np.unique(hashes, return_index=True, return_inverse=True)
-        part = np.empty(len(first), dtype=np.int64)
+        part, n_parts = np.empty(len(first), dtype=np.int64), min(n_parts, len(first))  # more would be empty
         part[np.argsort(strata[first], kind="stable")] = np.arange(len(first)) % n_parts
         for number in range(n_parts):
             predicted = part[place] == number
