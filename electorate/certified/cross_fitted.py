@@ -152,6 +152,8 @@ class CrossFittedClassifier(TakesInstances, Undoing, Certified, ClassifierMixin,
         refuse_lazy(self, X)
         table = self._check_rows(X, reset=True)
         labels = inputs.check_labels(self, y, table.n_rows)
+        if self.n_folds > table.n_rows:
+            raise ValueError(f"n_folds={self.n_folds} is more than the number of rows, n_samples={table.n_rows}")
         self.classes_, given = np.unique(labels), inputs.indexable(X)
         self.text_columns_ = text_columns(table)
         hashes = input_hashes(table, self.text_columns_, self.salt)

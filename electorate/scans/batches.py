@@ -14,6 +14,8 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from electorate.threads import started
+
 Item = TypeVar("Item")
 ROWS_PER_BATCH = 2**17
 BYTES_PER_BATCH = 2**26  # of float64: a batch of many columns has fewer rows
@@ -117,7 +119,9 @@ def prefetched(items: Iterable[Item], ahead: int = AHEAD) -> Iterator[Item]:
             put((END, error))
 
     thread = threading.Thread(target=read, daemon=True)
-    thread.start()
+    if not started(thread):
+        yield from items
+        return
     try:
         while True:
             try:

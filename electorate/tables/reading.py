@@ -285,6 +285,19 @@ def _labels(column: Any, name: str, where: Locator) -> AnyArray:
 # ---------------------------------------------------------------- part by part
 
 
+def _submitted(pool: ThreadPoolExecutor, work: Callable[[Part], Result], part: Part) -> "Future[Result]":
+    """Return the future of a result. Where the system allows no more threads, the caller's thread works."""
+    try:
+        return pool.submit(work, part)
+    except RuntimeError:
+        future: Future[Result] = Future()
+        try:
+            future.set_result(work(part))
+        except Exception as error:
+            future.set_exception(error)
+        return future
+
+
 def in_order(work: Callable[[Part], Result], parts: Iterable[Part]) -> Iterator[Result]:
     """Yield the results of several threads in the order of the parts; an error is raised in the place of its result.
 
@@ -295,7 +308,7 @@ def in_order(work: Callable[[Part], Result], parts: Iterable[Part]) -> Iterator[
     with ThreadPoolExecutor(threads) as pool:
         try:
             for part in parts:
-                waiting.append(pool.submit(work, part))
+                waiting.append(_submitted(pool, work, part))
                 if len(waiting) > 2 * threads:
                     yield waiting.popleft().result()
             while waiting:

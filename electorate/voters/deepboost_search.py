@@ -21,6 +21,7 @@ from electorate.special import exp, log, ordered_sum
 from electorate.voters.by_rows import Always, ByRows
 from electorate.voters.priced_trees import priced_trees
 from electorate.voters.prices import Prices
+from electorate.voters.splits import least_rows
 from electorate.voters.trees import ChosenStep, Limits, Search, Trees, Voter
 from electorate.voters.union import Union
 
@@ -159,7 +160,7 @@ class DeepBoostSearch:
     def _searched(self, family: Any, search: Search) -> list[Voter]:
         if not isinstance(family, Trees):
             return [family.best(search)]
-        limits = Limits(family.max_depth, family.min_samples_leaf, family.min_samples_split)
+        limits = Limits(family.max_depth, least_rows(family.min_samples_leaf), least_rows(family.min_samples_split))
 
         def price(n_splits: int) -> float:
             return self._relative(self.prices.of(family, n_splits))

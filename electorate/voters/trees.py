@@ -130,7 +130,7 @@ class Limits:
 
     def levels(self, depth: int) -> int:
         """How many levels a tree may grow below a node of this depth."""
-        return MANY_LEVELS if self.max_depth is None else self.max_depth - depth
+        return MANY_LEVELS if self.max_depth is None else min(self.max_depth - depth, MANY_LEVELS)
 
     @property
     def count_rows(self) -> bool:
@@ -542,7 +542,9 @@ class Trees(BinFamily):
 
     def best(self, search: Search) -> Voter:
         draw, signs = draw_for(self, search), read_signs(self.monotonic_cst, search.bins)
-        limits = Limits(self.max_depth, least_rows(self.min_samples_leaf), self.min_samples_split, draw, signs)
+        limits = Limits(
+            self.max_depth, least_rows(self.min_samples_leaf), least_rows(self.min_samples_split), draw, signs
+        )
         finder = Finder(search.bins, search.counts, limits.min_samples_leaf, self.criterion, search.signed)
         return grow_by(finder, search, limits)
 
