@@ -23,7 +23,6 @@ Results = dict[Fit, Result]
 FINALISTS, MOST_ALGORITHMS = 8, 6  # candidates that pass a screening, and algorithms among them: a stack wants several
 FIRST_FINALISTS = 4  # of these the leaders go through all folds first
 PROTECTED = 5  # algorithms whose best candidate is never dropped: it may be a member of the stack
-DROP_DRAWS = 200
 GROWTH = 1.15  # a fit of k times the rows takes about k to the power of this as long
 
 
@@ -116,7 +115,7 @@ class Schedule:
             return []
         gathered = self.gather(numbers, candidates, results)
         chooser = Chooser(gathered.table, gathered.algorithms, self.plan.metric)
-        mask = droppable(chooser, PROTECTED, self.plan.seed, DROP_DRAWS)
+        mask = droppable(chooser, PROTECTED, self.plan.seed)
         kept = [
             c for c in candidates if self.plan.candidates[c].algorithm in self.named or self.plan.algorithm(c).baseline
         ]
