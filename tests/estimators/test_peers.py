@@ -450,8 +450,14 @@ def test_models_without_a_file_format_are_refused_in_words() -> None:
         PeerClassifier(AdaBoostClassifier()).fit(X, y)
     with pytest.raises(TypeError, match="pass a classifier"):
         PeerClassifier(Ridge()).fit(X, y)
-    with pytest.raises(TypeError, match="predicts at random"):
+    with pytest.raises(TypeError, match="has no file format here: use 'prior'"):
         PeerClassifier(DummyClassifier(strategy="uniform")).fit(X, y)
+    with pytest.raises(TypeError, match="use solver='lbfgs'"):
+        PeerClassifier(LogisticRegression(solver="liblinear")).fit(X, y)
+    with pytest.raises(ValueError, match="class_weight of the estimator: pass it to the model around it"):
+        PeerClassifier(RandomForestClassifier(class_weight={0: 1, 1: 2, 2: 1})).fit(X, y)
+    with pytest.raises(ValueError, match="categorical_features of the estimator"):
+        PeerClassifier(HistGradientBoostingClassifier(categorical_features=[0])).fit(X, y)
     with pytest.raises(TypeError, match="init is an estimator"):
         PeerRegressor(GradientBoostingRegressor(init=Ridge())).fit(X, y)
 
