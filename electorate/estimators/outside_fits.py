@@ -62,9 +62,11 @@ def build(model: Any, for_classes: bool, settings: dict[str, Any], random_state:
     if isinstance(model, str):
         name = KINDS[model][0 if for_classes else 1]
         estimator = sklearn_class(name)(**DEFAULTS.get(name, {}))
-        seeded = {"random_state": random_state, "n_jobs": n_jobs if "forest" in model or "trees" in model else None}
         known = estimator.get_params(deep=False)
-        estimator.set_params(**{key: one for key, one in seeded.items() if key in known and one is not None})
+        jobs = {} if model == "linear" else {"n_jobs": n_jobs}  # deprecated there
+        estimator.set_params(
+            **{key: one for key, one in {"random_state": random_state, **jobs}.items() if key in known}
+        )
     else:
         if not is_storable(model):
             raise TypeError(

@@ -9,6 +9,7 @@ from sklearn.utils.validation import check_is_fitted
 from electorate.arrays import Floats
 from electorate.grid import UNITS
 from electorate.model.ensemble import Ensemble
+from electorate.model.model_trees import no_ensemble
 from electorate.model.text import column_names
 
 
@@ -48,9 +49,9 @@ def summed_trees(model: Any, what: str) -> SummedTrees:
             f"{what} is for models that add votes, and {name} predicts their weighted median: use QuadBoostRegressor, "
             "which adds votes"
         )
-    ensemble = getattr(model, "ensemble_", None)
-    if ensemble is None:
-        raise TypeError(f"{what} is for electorate's ensembles of voters, and a {name} has no voters")
+    if not hasattr(model, "ensemble_"):
+        raise TypeError(no_ensemble(model, what))
+    ensemble = model.ensemble_
     if not isinstance(ensemble, Ensemble):
         raise TypeError(
             f"{what} is for electorate's trees, and the voters of this {name} are {_voters(model)}: use stumps, trees, "

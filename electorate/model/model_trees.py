@@ -8,10 +8,19 @@ from electorate.arrays import Floats
 from electorate.model.ensemble import Ensemble
 
 
+def no_ensemble(model: Any, what: str) -> str:
+    """The message about a model without voters of its own, such as one that combines several models."""
+    name = type(model).__name__
+    instead = ": pass one of its estimators_" if hasattr(model, "estimators_") else ""
+    return f"{what} is for electorate's trees, and {name} is not one ensemble of voters{instead}"
+
+
 def model_trees(model: Any, what: str) -> tuple[Ensemble, Floats]:
     """Return the trees and their steps, or raise TypeError. what: the name of the caller, for the message."""
     is_median = hasattr(model, "vote_")
-    ensemble = model.vote_.trees if is_median else getattr(model, "ensemble_", None)
+    if not (is_median or hasattr(model, "ensemble_")):
+        raise TypeError(no_ensemble(model, what))
+    ensemble = model.vote_.trees if is_median else model.ensemble_
     if not isinstance(ensemble, Ensemble):
         raise TypeError(
             f"{what} is for electorate's trees, and this {type(model).__name__} has other voters: use stumps, trees, "

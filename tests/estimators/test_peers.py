@@ -444,6 +444,16 @@ def test_reports_and_scores(task: int) -> None:
     assert f"from electorate.estimators.peers import {type(model).__name__}" in electorate.html_report(model, X, y)
 
 
+def test_models_that_were_fitted_to_other_rows_have_other_tokens() -> None:
+    """So that Dask does not take the predictions of one for those of the other."""
+    tokenize = pytest.importorskip("dask.base").tokenize
+    X, y = noisy()
+    for model in (PeerClassifier(n_estimators=2), StackedClassifier([("one", PeerClassifier("linear"))], weights=[1])):
+        same, again, other = (clone(model).fit(X, labels) for labels in (y, y, X[:, 2] > 0))
+        same.predict(X)
+        assert tokenize(same) == tokenize(again) != tokenize(other)
+
+
 def test_models_without_a_file_format_are_refused_in_words() -> None:
     X, y = noisy(labels=3)
     with pytest.raises(TypeError, match="AdaBoostClassifier, which has no file format here: pass one of linear"):
