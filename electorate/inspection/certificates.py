@@ -21,6 +21,7 @@ from electorate.data.bins import EXACT_VALUES, MOST_CATEGORIES
 from electorate.data.cleaning import cleaned_target
 from electorate.data.seen_rows import Seen, marks_of
 from electorate.estimators.certified import refuse_others
+from electorate.estimators.peers import PeerModel
 from electorate.inspection.complexity_classes import (
     DistinctVoters,
     classes_of,
@@ -148,6 +149,8 @@ def certificate(
         risk += _weighed_bounds(model, LabelledRows.of(model, train, "train"), delta, equal_rows)
     if train is not None and isinstance(model, StackedModel):
         risk.append(refused("margins", DEEPBOOST, "a mean of models: nothing bounds how complex it is"))
+    elif train is not None and isinstance(model, PeerModel):
+        risk.append(refused("margins", DEEPBOOST, "a model of scikit-learn: no theorem here bounds how complex it is"))
     elif train is not None and not risk_is_own(model):
         rows = LabelledRows.of(model, train, "train")
         labels = hasattr(model, "classes_")
@@ -396,13 +399,7 @@ def _summed(votes: list[BinaryVote], at: Callable[[BinaryVote, float], Terms]) -
     return summed
 
 
-def _refuse_without_voters(model: Any) -> None:
-    if not (hasattr(model, "ensemble_") or hasattr(model, "vote_")):
-        raise ValueError("the model has no voters: nothing bounds how complex it is")
-
-
 def _refuse_vote(model: Any, rows: LabelledRows) -> None:
-    _refuse_without_voters(model)
     _refuse_weights(model, rows)
     if getattr(model, "class_weight", None) is not None:
         raise ValueError("with class_weight, the rows do not have the distribution of new rows")
@@ -546,7 +543,6 @@ def _median_bounds(model: Any, error: ErrorRule, rows: LabelledRows, delta: floa
 
 
 def _refuse_median(model: Any, error: ErrorRule, rows: LabelledRows) -> None:
-    _refuse_without_voters(model)
     if not hasattr(model, "vote_"):
         raise ValueError("it is about medians, and this model adds its voters up")
     if error.unknown:

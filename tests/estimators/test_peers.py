@@ -418,7 +418,7 @@ def test_what_has_no_answer_says_so(kind: str) -> None:
     model = peer(kind, 2).fit(X, y)
     assert "nothing was predicted" in str(model.convergence())
     for one, target in ((model, y), (peer(kind, 0).fit(X, X[:, 0]), X[:, 0])):
-        assert "nothing bounds how complex it is" in str(one.certificate(train=(X, target)))
+        assert "no theorem here bounds how complex it is" in str(one.certificate(train=(X, target)))
     assert electorate.explain(model, X, y).rules is None
     for ask in (
         lambda: electorate.explain(model, X, row=0),
