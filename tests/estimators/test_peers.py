@@ -417,7 +417,8 @@ def test_what_has_no_answer_says_so(kind: str) -> None:
     X, y = noisy()
     model = peer(kind, 2).fit(X, y)
     assert "nothing was predicted" in str(model.convergence())
-    assert "no theorem here bounds how complex it is" in str(model.certificate(train=(X, y)))
+    for one, target in ((model, y), (peer(kind, 0).fit(X, X[:, 0]), X[:, 0])):
+        assert "no theorem here bounds how complex it is" in str(one.certificate(train=(X, target)))
     assert electorate.explain(model, X, y).rules is None
     for ask in (
         lambda: electorate.explain(model, X, row=0),
@@ -444,14 +445,30 @@ def test_reports_and_scores(task: int) -> None:
     assert f"from electorate.estimators.peers import {type(model).__name__}" in electorate.html_report(model, X, y)
 
 
+def test_models_that_were_fitted_to_other_rows_have_other_tokens() -> None:
+    """So that Dask does not take the predictions of one for those of the other."""
+    tokenize = pytest.importorskip("dask.base").tokenize
+    X, y = noisy()
+    for model in (PeerClassifier(n_estimators=2), StackedClassifier([("one", PeerClassifier("linear"))], weights=[1])):
+        same, again, other = (clone(model).fit(X, labels) for labels in (y, y, X[:, 2] > 0))
+        same.predict(X)
+        assert tokenize(same) == tokenize(again) != tokenize(other)
+
+
 def test_models_without_a_file_format_are_refused_in_words() -> None:
     X, y = noisy(labels=3)
     with pytest.raises(TypeError, match="AdaBoostClassifier, which has no file format here: pass one of linear"):
         PeerClassifier(AdaBoostClassifier()).fit(X, y)
     with pytest.raises(TypeError, match="pass a classifier"):
         PeerClassifier(Ridge()).fit(X, y)
-    with pytest.raises(TypeError, match="predicts at random"):
+    with pytest.raises(TypeError, match="has no file format here: use 'prior'"):
         PeerClassifier(DummyClassifier(strategy="uniform")).fit(X, y)
+    with pytest.raises(TypeError, match="use solver='lbfgs'"):
+        PeerClassifier(LogisticRegression(solver="liblinear")).fit(X, y)
+    with pytest.raises(ValueError, match="class_weight of the estimator: pass it to the model around it"):
+        PeerClassifier(RandomForestClassifier(class_weight={0: 1, 1: 2, 2: 1})).fit(X, y)
+    with pytest.raises(ValueError, match="categorical_features of the estimator"):
+        PeerClassifier(HistGradientBoostingClassifier(categorical_features=[0])).fit(X, y)
     with pytest.raises(TypeError, match="init is an estimator"):
         PeerRegressor(GradientBoostingRegressor(init=Ridge())).fit(X, y)
 
