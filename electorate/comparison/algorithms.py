@@ -387,12 +387,12 @@ def applicable(
         if key not in listed and key not in others:
             known = [a.name for a in (*listed.values(), *others.values())]
             raise ValueError(f"no algorithm for {task} is called {name!r}; choose from {known}")
-    if items:
-        chosen = [a for key, a in listed.items() if key in names or is_all]
+    if wanted is None:
+        chosen = [a for a in listed.values() if a.by_default and not (quick and a.wave > 2)]
     else:
-        chosen = [a for a in listed.values() if is_all or (a.by_default and not (quick and a.wave > 2))]
+        chosen = [a for key, a in listed.items() if key in names or is_all]
     if peers is None:
-        peers = [] if items else list(DEFAULT_PEERS)
+        peers = list(DEFAULT_PEERS) if wanted is None or (is_all and not items) else []
     more = [a for name in peers for a in _installed(name) if task in a.tasks]
     more += [a for key, a in others.items() if key in names and a not in more]
     if not [*own, *chosen, *more]:

@@ -343,9 +343,9 @@ def _rows_with_weight(X: Any, y: Any, weight: Any, beside: dict[str, Any]) -> tu
         return X, y, None, beside
     weight = check_weight(weight, read_columns(X)[2])
     used = np.flatnonzero(weight)
-    weight = weight * 2.0 ** -np.floor(np.log2(np.max(weight, initial=1e-323)))  # sums must not over- or underflow
     if not len(used):
         raise ValueError("all weights are 0")
+    weight = np.ldexp(weight, -int(np.frexp(np.max(weight))[1]))  # sums must not overflow or underflow
     if len(used) == len(weight):
         return X, y, weight, beside
     beside = {name: None if values is None else values[used] for name, values in beside.items()}
