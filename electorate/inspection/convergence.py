@@ -21,6 +21,10 @@ from electorate.theory import training
 from electorate.theory.certificate import Bound, known, refused
 from electorate.theory.training import RATE, Convergence, Run
 from electorate.training.lazy_inputs import in_batches, is_scanned
+from electorate.voters.columns import Columns
+from electorate.voters.pool import Pool
+from electorate.voters.trees import Stumps
+from electorate.voters.union import is_exhaustive
 
 THETAS = (0.0, 0.25, 0.5)
 RHOS = (0.0, 0.25)
@@ -31,8 +35,9 @@ def convergence(model: Any) -> Convergence:
     """Compare the predictions of the papers for every round of a fit with the observed values.
 
     AdaBoost, Real AdaBoost and AdaBoost_R: prod Z_t and the weak learner's rate. QuadBoost: 1 - T gamma^2 and the
-    exact decreases. VadaBoost: the decrease of its cost, at lam = 0 the identity of Theorem 5. MedBoost: Theorem 1
-    and Lemma 1. LPBoost: the duality gap. Classes that are fitted one against the rest are compared one by one.
+    exact decreases. VadaBoost: the decrease of its cost, at lam = 0 the identity of Theorem 5. MedBoost and
+    LocMedBoost: Theorem 1, Lemma 1 and Theorem 2. LPBoost: the duality gap. Classes that are fitted one against the
+    rest are compared one by one.
 
     Parameters
     ----------
@@ -42,7 +47,8 @@ def convergence(model: Any) -> Convergence:
     Returns
     -------
     Convergence
-        Predicted and observed values per round; `holds` is whether every prediction held.
+        Predicted and observed values per round; `holds` is whether every prediction held. `notes`: what is proved
+        in words, where its conditions hold.
 
     Examples
     --------
@@ -64,7 +70,38 @@ def convergence(model: Any) -> Convergence:
         return Convergence(name, (), "the theorems are about steps that are searched for, and step=1 is not")
     if len(getattr(model, "classes_", ())) > 2 and not model._one_vs_rest:
         return Convergence(name, (), "the theorems are about two classes, or one against the rest")
-    return Convergence(name, tuple(one for run in runs_of(model) for one in predict(run)))
+    predictions = tuple(one for run in runs_of(model) for one in predict(run))
+    return Convergence(name, predictions, notes=tuple(_margin_guarantee(model)))
+
+
+def _margin_guarantee(model: Any) -> list[str]:
+    """Corollary 2 of the LocMedBoost paper, where all of its conditions hold: of voters from a finite set that are
+    searched exhaustively, the edges are at least the largest smallest margin that any weights of them have."""
+    one_run = hasattr(model, "nu") and hasattr(model, "rho") and "label" not in model.history_
+    if not one_run or model.rho not in ("adaptive", "lowest_edge") or not _is_searched(model):
+        return []
+    run = runs_of(model)[0]
+    finite = np.isfinite(run["step"]) & (run.history.get("alone", np.zeros(len(run["step"]))) == 0)
+    if not finite.any() or not np.all((run["edge"] - run["rho"])[finite] >= model.nu * (1 - 1e-9)):
+        return []  # nu was too large for some voter
+    least, words = run.least_share, "ceil(2 ln(1 / s) / nu^2) + 1 rounds, s the share of the lightest row,"
+    if not math.isnan(least):
+        words = f"{training.rounds_to_margin(least, float(model.nu)):,} rounds (there are {len(run['step']):,})"
+    return [
+        f"After at most {words} the smallest margin is within nu={model.nu:g} of the largest possible one over the "
+        "family, which is finite and searched exhaustively [LocMedBoost paper, Corollary 2]"
+    ]
+
+
+def _is_searched(model: Any) -> bool:
+    """Whether a voter with the largest edge was found in every round. Awards are from -1 to 1."""
+    family = model._family()
+    if hasattr(model, "vote_"):
+        finite = isinstance(family, Pool | Columns) and not getattr(model, "confidences_", None)
+        return finite and model.cost == "zero_one"
+    if model.abstain or not (model._is_native or model._by_rows):
+        return isinstance(family, Pool | Stumps)
+    return is_exhaustive(family, model.bins_)
 
 
 def runs_of(model: Any) -> list[Run]:
@@ -97,7 +134,11 @@ def _run_of(model: Any, label: int | None) -> Run:
             unit_outputs = bool(np.all(sizes[ensemble.column == LEAF] == 1))
     history = {name: column[:rounds] for name, column in history.items()}
     lam = math.nan if isinstance(lam, str) else float(lam)
-    return Run(history, params, lam, largest, unit_outputs, certain, label)
+    seen = getattr(model, "seen_", None)
+    least = math.nan
+    if seen is not None and seen.rows and not seen.weighted and params.get("class_weight") is None:
+        least = 1 / seen.rows
+    return Run(history, params, lam, largest, unit_outputs, certain, label, least)
 
 
 # ---------------------------------------------------------------- bounds on the last round

@@ -21,6 +21,7 @@ COLUMNS = {
     "DeepBoostClassifier": ROUND | {"voter", "family", "size", "weight", "penalty"},
     "EBBoostClassifier": ROUND | {"floor_of_squares"},
     "LPBoostClassifier": PROGRAM,
+    "LocMedBoostClassifier": ROUND | {"rho", "alone"},
     "QuadBoostClassifier": MOVE,
     "QuadBoostRegressor": MOVE,
     "RLPBoostClassifier": PROGRAM | {"residual"},
