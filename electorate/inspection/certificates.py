@@ -54,6 +54,7 @@ from electorate.voters.trees import Stumps
 
 QUADBOOST = "QuadBoost paper, Theorem 1, p = 1"
 DEEPBOOST = "DeepBoost paper, Theorem 1, uniform in rho"
+ONE_CLASS = "Koltchinskii and Panchenko 2002, uniform in rho"
 BERNSTEIN = "VadaBoost paper, Theorem 1: Maurer and Pontil 2009, Theorem 6"
 OCCAM = "Occam's razor: Blumer et al. 1987, binomial tail"
 FIXED_BEFORE = "the parameters, the seed and the labels that can occur were fixed before the rows were seen"
@@ -339,6 +340,10 @@ class BinaryVote:
             terms = {**terms, "as printed": printed}
         return terms
 
+    def one_class_bound(self, delta: float) -> Terms:
+        """The union of all families as one: its complexity is bounded from above by the sum of their labelings."""
+        return bounds.deep_bound(self.margins, np.ones(1), [self.whole], delta)
+
     def bernstein_bound(self, delta: float) -> Terms:
         assert self.log_any is not None
         size = self.parts.count, self.parts.dimension
@@ -360,6 +365,8 @@ def _vote_bounds(model: Any, rows: LabelledRows, delta: float, draws: int) -> li
         votes = _binary_votes(model, rows, draws)
     except ValueError as why:
         return [refused(name, source, str(why)) for name, source, *_ in kinds]
+    if any(len(vote.complexities) > 1 for vote in votes):  # else both bounds are the same
+        kinds.append(("margins, one class", ONE_CLASS, BinaryVote.one_class_bound, True))
     assumed = [IID]
     if getattr(model, "seen_", None) is None:
         assumed.append("the rows of the fit had no weights (the model has no record of them)")
