@@ -48,6 +48,7 @@ from electorate.theory.tandem import cantelli_bound, tandem_bound
 from electorate.thinning import ThinnedClassifier
 from electorate.training.lazy_inputs import is_lazy, is_scanned, where_rows_are
 from electorate.voters.columns import Columns, ColumnVoter
+from electorate.voters.confidence import Bump, Sure
 from electorate.voters.pool import Pool
 from electorate.voters.pool import Pool as StumpPool
 from electorate.voters.trees import Stumps
@@ -87,6 +88,7 @@ def certificate(
     eps: float | None = None,
     equal_rows: str = "refuse",
     draws: int = 0,
+    pseudo_dimension: int | None = None,
 ) -> Certificate:
     """Every bound on the risk of this fitted model that can be proved, with its value, its terms and its assumptions.
 
@@ -111,6 +113,9 @@ def certificate(
     draws : int, default=0
         For stumps and columns: how many random labelings to draw for a Monte Carlo estimate of the complexity, with its
         own confidence paid for, instead of the count.
+    pseudo_dimension : int, optional
+        Of the regressors that a median votes over, where they are not a family of electorate: d + 1 for linear ones of
+        d columns. It must not depend on the rows.
 
     Returns
     -------
@@ -130,6 +135,8 @@ def certificate(
         raise ValueError(f"delta={delta!r}: it must be a number between 0 and 1")
     if equal_rows not in ("refuse", "allow"):
         raise ValueError(f"equal_rows={equal_rows!r}: it must be 'refuse' or 'allow'")
+    if pseudo_dimension is not None and not (isinstance(pseudo_dimension, int) and pseudo_dimension > 0):
+        raise ValueError(f"pseudo_dimension={pseudo_dimension!r}: it must be a positive integer")
     model = getattr(model, "best_estimator_", model)
     refuse_others(model, "certificate")
     check_is_fitted(model)
@@ -152,7 +159,11 @@ def certificate(
     elif train is not None and not risk_is_own(model):
         rows = LabelledRows.of(model, train, "train")
         labels = hasattr(model, "classes_")
-        risk += _vote_bounds(model, rows, delta, draws) if labels else _median_bounds(model, error, rows, delta)
+        risk += (
+            _vote_bounds(model, rows, delta, draws)
+            if labels
+            else _median_bounds(model, error, rows, delta, pseudo_dimension)
+        )
     training = [] if risk_is_own(model) else training_bounds(model, train)
     return Certificate(type(model).__name__, error.words, delta, tuple(risk), tuple(training), tuple(notes))
 
@@ -516,7 +527,9 @@ def _weighed_vote(model: Any, rows: LabelledRows, equal_rows: str) -> WeighedVot
 # ---------------------------------------------------------------- weighted medians: regressors
 
 
-def _median_bounds(model: Any, error: ErrorRule, rows: LabelledRows, delta: float) -> list[Bound]:
+def _median_bounds(
+    model: Any, error: ErrorRule, rows: LabelledRows, delta: float, dimension: int | None = None
+) -> list[Bound]:
     """Theorem 3 for columns, Theorem 4 for trees; where neither applies, the reasons. Errors are those of `error`.
 
     A median that is too high has half of its votes above y + eps: both sides of the tube are votes of +-1, and the
@@ -524,18 +537,18 @@ def _median_bounds(model: Any, error: ErrorRule, rows: LabelledRows, delta: floa
     """
     finite, infinite = "median, finitely many voters", "median, tubes"
     try:
-        _refuse_median(model, error, rows)
+        _refuse_median(model, error, rows, dimension)
     except ValueError as why:
         found = [refused(infinite, THEOREM_4, str(why))]
         if getattr(model, "confidences_", None):
-            found.append(Bound("median, smooth confidences", THEOREM_5, "up to constants: not a certificate"))
+            found.append(_theorem_5(model, error, rows, dimension, delta))
         return found
     if model._by_rows and any(np.isnan(table).any() for table in rows.tables(model)):
         reason = "some predictions are missing, where voters abstain: the confidences are not constant"
         return [refused(finite, THEOREM_3, reason)]
     assert error.eps is not None  # it is refused above
     margins = tube_margins(model, rows.X, rows.y.astype(np.float64), error.eps)
-    n, complexity = len(margins), _tube_complexity(model, rows)
+    n, complexity = len(margins), _tube_complexity(model, rows, dimension)
 
     def at(part: float) -> Terms:
         return bounds.median_bound(lambda rho: float(np.mean(margins <= rho)), n, complexity, part)
@@ -543,17 +556,38 @@ def _median_bounds(model: Any, error: ErrorRule, rows: LabelledRows, delta: floa
     if model._by_rows:
         return [proved(finite, THEOREM_3, at, delta, (IID, FIXED))]
     reason = "the voters are not a finite set that was fixed before the rows were drawn: Theorem 4 covers them"
-    return [refused(finite, THEOREM_3, reason), proved(infinite, THEOREM_4, at, delta, (IID,))]
+    native = model.vote_.trees is not None
+    assumed = (IID,) if native else (IID, "eps and the pseudo-dimension were fixed before the rows were drawn")
+    return [refused(finite, THEOREM_3, reason), proved(infinite, THEOREM_4, at, delta, assumed)]
 
 
-def _refuse_median(model: Any, error: ErrorRule, rows: LabelledRows) -> None:
+def _theorem_5(model: Any, error: ErrorRule, rows: LabelledRows, dimension: int | None, delta: float) -> Bound:
+    """Its order, with every constant taken as 1, where all that it depends on is known; not a certificate."""
+    name, status = "median, smooth confidences", "up to constants: not a certificate"
+    bumps = [one for one in model.confidences_ if isinstance(one, Bump)]
+    smooth = len(bumps) == sum(not isinstance(one, Sure) for one in model.confidences_)
+    if dimension is None or not bumps or not smooth or error.eps is None or rows.weight is not None:
+        return Bound(name, THEOREM_5, status)
+    least, lipschitz = min(one.least for one in bumps), max(one.lipschitz for one in bumps)
+    n, d = len(rows.y), model.n_features_in_
+
+    def at(rho: float) -> Terms:
+        robust = model.robust_error(rows.X, rows.y, rho)
+        order = bounds.smooth_order(n, rho, dimension, d, lipschitz / least, delta)
+        return {"robust error": robust, "order of the rest": order, "at rho": rho}
+
+    terms = min((at(2.0**-k) for k in range(1, 6)), key=bounds.total)
+    return Bound(name, THEOREM_5, status, bounds.total(terms), terms, offered=False)
+
+
+def _refuse_median(model: Any, error: ErrorRule, rows: LabelledRows, dimension: int | None = None) -> None:
     if not hasattr(model, "vote_"):
         raise ValueError("it is about medians, and this model adds its voters up")
     if error.unknown:
         raise ValueError("no eps defines which predictions are wrong: give eps")
     _refuse_weights(model, rows)
-    if model.vote_.trees is None and not model._by_rows:
-        raise ValueError("foreign voters: nothing bounds how complex they are")
+    if model.vote_.trees is None and not model._by_rows and dimension is None:
+        raise ValueError("foreign voters: nothing bounds how complex they are; give pseudo_dimension if it is known")
     if not model.vote_.n_voters:
         raise ValueError("there are no voters")
     if model.confidences_ or model.vote_.leaves_doubt:
@@ -592,15 +626,18 @@ def tube_margins(model: Any, X: Any, y: Floats, eps: float) -> Floats:
     return out
 
 
-def _tube_complexity(model: Any, rows: LabelledRows) -> Counted:
+def _tube_complexity(model: Any, rows: LabelledRows, dimension: int | None) -> Counted:
     """Of the sets {h > y} on n rows: the splits of a tree part them, and every leaf has n + 1 places among targets.
 
     The targets may be moved by any eps, which the leaves can follow: so eps may have been chosen by the rows. A column
-    marks at most n + 1 sets, whatever eps.
+    marks at most n + 1 sets, whatever eps. The pseudo-dimension of others is the VC dimension of these sets.
     """
     n = len(rows.y)
     if model._by_rows:
         return Counted(massart(n, math.log((n + 1) * model.n_features_in_)), False)
+    if model.vote_.trees is None:
+        assert dimension is not None
+        return Counted(massart(n, bounds.log_sauer(n, dimension)), False)
     shape, counted = columns_shape(model, rows.tables(model))
     depth = 1 if isinstance(model._family(), Pool) else model._family().max_depth
     splits = n - 1 if depth is None else min(n - 1, 2 ** min(depth, 62) - 1)

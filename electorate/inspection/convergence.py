@@ -80,15 +80,15 @@ def _margin_guarantee(model: Any) -> list[str]:
     one_run = hasattr(model, "nu") and hasattr(model, "rho") and "label" not in model.history_
     if not one_run or model.rho not in ("adaptive", "lowest_edge") or not _is_searched(model):
         return []
-    run = runs_of(model)[0]
+    run, nu = runs_of(model)[0], float(getattr(model, "nu_", model.nu))
     finite = np.isfinite(run["step"]) & (run.history.get("alone", np.zeros(len(run["step"]))) == 0)
-    if not finite.any() or not np.all((run["edge"] - run["rho"])[finite] >= model.nu * (1 - 1e-9)):
+    if not finite.any() or not np.all((run["edge"] - run["rho"])[finite] >= nu * (1 - 1e-9)):
         return []  # nu was too large for some voter
     least, words = run.least_share, "ceil(2 ln(1 / s) / nu^2) + 1 rounds, s the share of the lightest row,"
     if not math.isnan(least):
-        words = f"{training.rounds_to_margin(least, float(model.nu)):,} rounds (there are {len(run['step']):,})"
+        words = f"{training.rounds_to_margin(least, nu):,} rounds (there are {len(run['step']):,})"
     return [
-        f"After at most {words} the smallest margin is within nu={model.nu:g} of the largest possible one over the "
+        f"After at most {words} the smallest margin is within nu={nu:g} of the largest possible one over the "
         "family, which is finite and searched exhaustively [LocMedBoost paper, Corollary 2]"
     ]
 
@@ -118,11 +118,10 @@ def _run_of(model: Any, label: int | None) -> Run:
     lam = params.get("lam", math.nan)
     if lam == "auto" and hasattr(model, "lam_"):
         lam = model.lam_[label or 0]
-    largest, unit_outputs, certain = np.empty(0), False, False
+    largest, unit_outputs = np.empty(0), False
     rounds = len(history["step"])  # of LPBoost and QuadBoost: their voters are not rounds
     if hasattr(model, "vote_"):
         rounds = int(model.vote_.n_voters)
-        certain = not getattr(model, "confidences_", None) and not model.vote_.leaves_doubt
     else:
         ensemble = model.ensemble_
         voters = np.flatnonzero(ensemble.about == (-1 if label is None else label))
@@ -138,7 +137,7 @@ def _run_of(model: Any, label: int | None) -> Run:
     least = math.nan
     if seen is not None and seen.rows and not seen.weighted and params.get("class_weight") is None:
         least = 1 / seen.rows
-    return Run(history, params, lam, largest, unit_outputs, certain, label, least)
+    return Run(history, params, lam, largest, unit_outputs, label, least)
 
 
 # ---------------------------------------------------------------- bounds on the last round
@@ -231,4 +230,19 @@ def _median_bounds(model: Any, train: Any) -> list[Bound]:
         if train is not None:
             terms["as observed"] = model.robust_error(train[0], train[1], rho, *train[2:3])
         found.append(known(f"rows not {rho:g}-robust and eps-precise", "LocMedBoost paper, Theorem 1", terms))
+    most = _largest_rho(model)
+    if most is not None:
+        terms = {"bound": float(model.error_bounds(most)[-1]), "at rho": most}
+        if train is not None:
+            terms["as observed"] = model.robust_error(train[0], train[1], most, *train[2:3])
+        found.append(known("rows not robust at the largest rho with a bound", "LocMedBoost paper, Theorem 1", terms))
     return found
+
+
+def _largest_rho(model: Any) -> float | None:
+    """The largest rho, in steps of 0.001, at which Theorem 1 is below 1: where rho sum alpha < -sum log Z."""
+    n = model.vote_.n_voters
+    steps, log_z = model.history_["step"][:n], model.history_["log_z"][:n]
+    if not n or model.vote_.decides or not steps.sum() > 0:
+        return None
+    return math.ceil(-1000 * float(log_z.sum() / steps.sum()) - 1) / 1000

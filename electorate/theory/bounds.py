@@ -210,9 +210,13 @@ def log_votes(n: int, voters: int, dimension: int, log_labelings: float) -> floa
 
     Given the outputs of the voters, their votes are half-spaces through 0 in `dimension` dimensions: Sauer's lemma.
     """
+    return voters * log_labelings + min(log_sauer(n, dimension), n * math.log(2))
+
+
+def log_sauer(n: int, dimension: int) -> float:
+    """Return the log of the number of subsets of n rows by sets of this VC dimension: sum_i binom(n, i)."""
     count = np.arange(min(dimension, n) + 1)
-    sauer = float(np.logaddexp.reduce(gammaln(n + 1) - gammaln(count + 1) - gammaln(n - count + 1)))
-    return voters * log_labelings + min(sauer, n * math.log(2))
+    return float(np.logaddexp.reduce(gammaln(n + 1) - gammaln(count + 1) - gammaln(n - count + 1)))
 
 
 def log_sizes(voters: int, dimension: int) -> float:
@@ -237,6 +241,16 @@ def median_bound(robust_error: Callable[[float], float], n: int, complexity: Com
 def median_terms(robust: float, rho: float, n: int, known: Known) -> Terms:
     """Both sides of the tube are votes of their own: the smaller of the two has at most the sum of the complexities."""
     return {"robust error": robust, "complexity": 4 / rho * known.r, "confidence": known.root(n), "at rho": rho}
+
+
+def smooth_order(n: int, rho: float, dimension: int, columns: int, steepness: float, delta: float) -> float:
+    """The order in Theorem 5 of LocMedBoost without its constant: no bound.
+
+    steepness: L / a, of confidences that are at least a and change by at most L per unit of any column.
+    """
+    logs = columns * math.log(max(steepness / rho, 1.0)) + math.log(dimension)
+    logs += 2 * math.log(max(math.log(n / dimension), 1.0)) - 2 * math.log(rho)
+    return math.sqrt((math.exp(min(logs, 600.0)) - math.log(delta)) / n)
 
 
 # ---------------------------------------------------------------- sums

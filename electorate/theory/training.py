@@ -110,9 +110,8 @@ class Run:
     """The history of one run of training, and further facts that the theorems need.
 
     params: the parameters of the estimator. lam: the penalty that was used. largest: max |h| of every voter.
-    unit_outputs: whether every voter has the outputs -1 and 1 only. certain: whether the confidences of all voters are
-    constant. label: the class that was fitted against the rest, None for two classes. least_share: of the lightest row
-    in the sum of the weights, or less; NaN where it is not known.
+    unit_outputs: whether every voter has the outputs -1 and 1 only. label: the class that was fitted against the rest,
+    None for two classes. least_share: of the lightest row in the sum of the weights, or less; NaN where it is unknown.
     """
 
     history: History
@@ -120,7 +119,6 @@ class Run:
     lam: float
     largest: Floats
     unit_outputs: bool
-    certain: bool
     label: int | None = None
     least_share: float = math.nan
 
@@ -422,7 +420,16 @@ def medboost(run: Run) -> list[Prediction]:
     step, log_z, edge, rho = (run[name][finite] for name in ("step", "log_z", "edge", "rho"))
     source, product = "LocMedBoost paper, Theorem 1 at rho = 0", np.exp(np.cumsum(log_z))
     found = [run.prediction("margins of at most 0", source, product, run["margin_error"][finite])]
-    if run.params["cost"] == "zero_one" and run.certain:
+    if "confidence" in run.history:  # of eq. 3; the edge is it less twice the weighted cost, eq. 1
+        name = "edge at most the average confidence"
+        found.append(run.prediction(name, "LocMedBoost paper, eq. 1 and 3", run["confidence"][finite], edge))
+    if run.params["cost"] == "zero_one":  # awards are from -1 to 1
         bound, seen = np.exp(lemma_1(edge, rho)), np.exp(rho * step + log_z)
         found.append(run.prediction("E_rho of each round", "LocMedBoost paper, Lemma 1", bound, seen))
+        theorem, product = "LocMedBoost paper, Theorem 2", np.exp(np.cumsum(rho * step + log_z))
+        found.append(run.prediction("rows not above the target margin", theorem, theorem_2(edge, rho), product))
+        if not math.isnan(run.least_share):
+            missed = run["min_margin"][finite] < run["target_margin"][finite] - CLOSE
+            share = np.where(missed, run.least_share, 0.0)
+            found.append(run.prediction("least share of such rows", theorem, product, share))
     return found

@@ -612,7 +612,7 @@ def test_medians_and_models_without_predictions():
     X, y = targets()
     found = convergence(MedBoostRegressor(RegressionTrees(2), n_estimators=10).fit(X, y))
     assert found.holds
-    assert {one.name for one in found.predictions} == {"margins of at most 0", "E_rho of each round"}
+    assert {one.name for one in found.predictions} >= {"margins of at most 0", "E_rho of each round"}
     assert convergence(LocMedBoostRegressor(n_estimators=10).fit(X, y)).holds
     assert not convergence(AdaBoostRegressor(n_estimators=3).fit(X, y)).predictions
     X, y = rows(200)
