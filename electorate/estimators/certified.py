@@ -29,6 +29,7 @@ class Certified:
         equal_rows: str = "refuse",
         draws: int = 0,
         pseudo_dimension: int | None = None,
+        loss: Any = None,
     ) -> Any:
         """Bounds that are proved for this model: see :func:`electorate.certificate`."""
         import electorate  # its public functions import the estimators
@@ -42,6 +43,7 @@ class Certified:
             equal_rows=equal_rows,
             draws=draws,
             pseudo_dimension=pseudo_dimension,
+            loss=loss,
         )
 
     def convergence(self) -> Any:

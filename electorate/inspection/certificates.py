@@ -45,6 +45,7 @@ from electorate.theory.cross_fit import routed_bound
 from electorate.theory.dirichlet import dirichlet_bound
 from electorate.theory.pac_bayes import WeighedVote, gibbs_bound, margin_bound
 from electorate.theory.tandem import cantelli_bound, tandem_bound
+from electorate.theory.training import COST_3, MEAN_EXP
 from electorate.thinning import ThinnedClassifier
 from electorate.training.lazy_inputs import is_lazy, is_scanned, where_rows_are
 from electorate.voters.columns import Columns, ColumnVoter
@@ -54,6 +55,8 @@ from electorate.voters.pool import Pool as StumpPool
 from electorate.voters.trees import Stumps
 
 QUADBOOST = "QuadBoost paper, Theorem 1, p = 1"
+QUADBOOST_P = "QuadBoost paper, Theorem 1"
+CATEGORIES = "every category that can occur is among the rows, and was fixed before they were drawn"
 DEEPBOOST = "DeepBoost paper, Theorem 1, uniform in rho"
 ONE_CLASS = "Koltchinskii and Panchenko 2002, uniform in rho"
 BERNSTEIN = "VadaBoost paper, Theorem 1: Maurer and Pontil 2009, Theorem 6"
@@ -89,6 +92,7 @@ def certificate(
     equal_rows: str = "refuse",
     draws: int = 0,
     pseudo_dimension: int | None = None,
+    loss: str | Loss | None = None,
 ) -> Certificate:
     """Every bound on the risk of this fitted model that can be proved, with its value, its terms and its assumptions.
 
@@ -116,6 +120,10 @@ def certificate(
     pseudo_dimension : int, optional
         Of the regressors that a median votes over, where they are not a family of electorate: d + 1 for linear ones of
         d columns. It must not depend on the rows.
+    loss : {"hinge", "squared hinge", "quadratic", "exponential", "logistic"} or Loss, optional
+        A further loss for Theorem 1 of QuadBoost: "logistic" is log2(1 + exp(-y f)). A
+        ``electorate.theory.bounds.Loss(name, of, lipschitz)`` of your own is checked at 65,537 points: it must be at
+        least 1 where y f <= 0, and the steepness of its clipped version at most `lipschitz`.
 
     Returns
     -------
@@ -137,6 +145,7 @@ def certificate(
         raise ValueError(f"equal_rows={equal_rows!r}: it must be 'refuse' or 'allow'")
     if pseudo_dimension is not None and not (isinstance(pseudo_dimension, int) and pseudo_dimension > 0):
         raise ValueError(f"pseudo_dimension={pseudo_dimension!r}: it must be a positive integer")
+    named = None if loss is None else bounds.checked_loss(loss)
     model = getattr(model, "best_estimator_", model)
     refuse_others(model, "certificate")
     check_is_fitted(model)
@@ -160,7 +169,7 @@ def certificate(
         rows = LabelledRows.of(model, train, "train")
         labels = hasattr(model, "classes_")
         risk += (
-            _vote_bounds(model, rows, delta, draws)
+            _vote_bounds(model, rows, delta, draws, named)
             if labels
             else _median_bounds(model, error, rows, delta, pseudo_dimension)
         )
@@ -334,14 +343,21 @@ class BinaryVote:
 
     margins: Floats
     wrong: Floats  # 0 or 1
+    counted: bool  # whether the number of categories is that of the rows
     parts: DistinctVoters
     shares: Floats  # of |alpha|_1 in every complexity class
     complexities: list[Complexity]
     whole: Complexity  # all classes as one family
     log_any: float | None  # of the labelings of any 2 n rows by one voter
 
-    def vote_bound(self, delta: float, loss: Loss) -> Terms:
-        return bounds.vote_bound(self.margins, self.parts.count, self.whole, delta, loss)
+    def vote_bound(self, delta: float, loss: Loss, p: float = 1.0) -> Terms:
+        steps = np.abs(self.parts.steps)
+        of = float(np.linalg.norm(steps, p) / steps.sum()) if p > 1 and len(steps) else 1.0
+        return bounds.vote_bound(self.margins, self.parts.count, self.whole, delta, loss, p, of)
+
+    def clipped_bound(self, delta: float) -> Terms:
+        assert self.log_any is not None
+        return bounds.clipped_bound(self.margins, self.log_any, self.parts.count, self.parts.dimension, delta)
 
     def deep_bound(self, delta: float) -> Terms:
         terms = bounds.deep_bound(self.margins, self.shares, self.complexities, delta)
@@ -362,15 +378,20 @@ class BinaryVote:
         return bounds.bernstein_bound(self.wrong, log_count, delta)
 
 
-def _vote_bounds(model: Any, rows: LabelledRows, delta: float, draws: int) -> list[Bound]:
+def _vote_bounds(model: Any, rows: LabelledRows, delta: float, draws: int, named: Loss | None = None) -> list[Bound]:
     """The bounds on a weighted vote; for several classes fitted one against the rest, their sums."""
     # but for the root of the norm other losses are never smaller than the hinge loss at once or twice the norm
     kinds: list[tuple[str, str, Callable[[BinaryVote, float], Terms], bool]] = [
         (f"vote, {loss.name} loss", QUADBOOST, partial(BinaryVote.vote_bound, loss=loss), loss is HINGE)
-        for loss in dict.fromkeys((HINGE, model._guarantees.loss))
+        for loss in dict.fromkeys((HINGE, model._guarantees.loss, *([] if named is None else [named])))
     ]
+    at_p = "vote, hinge loss, norm of the penalty"
+    if getattr(model, "penalty", None) == "l2":  # its own p; of the other terms only the last root can be smaller
+        kinds.append((at_p, QUADBOOST_P, partial(BinaryVote.vote_bound, loss=HINGE, p=2.0), False))
     kinds += [("margins", DEEPBOOST, BinaryVote.deep_bound, True)]
     kinds += [("variance", BERNSTEIN, BinaryVote.bernstein_bound, True)]
+    if model._guarantees.objective in (COST_3, MEAN_EXP):
+        kinds += [("variance, clipped exponential loss", BERNSTEIN, BinaryVote.clipped_bound, False)]
     try:
         _refuse_vote(model, rows)
         votes = _binary_votes(model, rows, draws)
@@ -385,13 +406,20 @@ def _vote_bounds(model: Any, rows: LabelledRows, delta: float, draws: int) -> li
         assumed.append("the columns are the voters' own, fixed before the rows were drawn")
     no_variance = f"it needs {bounds.FEWEST} rows" if len(rows.y) < bounds.FEWEST else ""
     if any(vote.log_any is None for vote in votes):
-        no_variance = "M(n) counts labelings of any 2 n rows, and the number of categories or kernels has no bound"
-    return [
-        refused(name, source, no_variance)
-        if no_variance and source == BERNSTEIN
-        else proved(name, source, _summed(votes, at), delta, tuple(assumed), offered)
-        for name, source, at, offered in kinds
-    ]
+        no_variance = "M(n) counts labelings of any 2 n rows, and that of sections of a kernel has no bound"
+    found = []
+    for name, source, at, offered in kinds:
+        if no_variance and source == BERNSTEIN:
+            found.append(refused(name, source, no_variance))
+            continue
+        fixed = source == BERNSTEIN and any(vote.counted for vote in votes)
+        more = [CATEGORIES] if fixed else []
+        found.append(proved(name, source, _summed(votes, at), delta, (*assumed, *more), offered and not fixed))
+    if getattr(model, "penalty", None) == "linf":
+        found.append(
+            refused(at_p, QUADBOOST_P, "p = inf is outside of the statement, which needs a finite p")
+        )
+    return found
 
 
 def _summed(votes: list[BinaryVote], at: Callable[[BinaryVote, float], Terms]) -> Callable[[float], Terms]:
@@ -447,7 +475,7 @@ def _binary_votes(model: Any, rows: LabelledRows, draws: int) -> list[BinaryVote
     if draws:
         whole = _drawn(family, rows, shape, draws)
     each: list[Complexity] = [Counted(price, counted) for price in prices] if len(classes) > 1 else [whole]
-    log_any = None if counted else log_all(classes, 2 * n, shape)
+    log_any = log_all(classes, 2 * n, shape)
     made = []
     for label, is_second in enumerate(second):
         parts = parts_of(ensemble, label if len(second) > 1 else -1)
@@ -457,7 +485,7 @@ def _binary_votes(model: Any, rows: LabelledRows, draws: int) -> list[BinaryVote
         votes = f[label] / norm if norm > 0 else np.zeros(n)
         margins = np.clip(np.where(is_second, votes, -votes), -1.0, 1.0) - ROUNDING
         wrong = (np.where(is_second, f[label] <= 0, f[label] > 0)).astype(np.float64)
-        made.append(BinaryVote(margins, wrong, parts, shares / max(norm, 1e-300), each, whole, log_any))
+        made.append(BinaryVote(margins, wrong, counted, parts, shares / max(norm, 1e-300), each, whole, log_any))
     return made
 
 

@@ -28,6 +28,7 @@ from electorate.voters.union import is_exhaustive
 
 THETAS = (0.0, 0.25, 0.5)
 RHOS = (0.0, 0.25)
+STRONG = (0.0, 0.5, 0.9)  # theta', eq. 18
 ADABOOST_R = "AdaBoost_R paper, Theorem 1"
 
 
@@ -71,7 +72,7 @@ def convergence(model: Any) -> Convergence:
     if len(getattr(model, "classes_", ())) > 2 and not model._one_vs_rest:
         return Convergence(name, (), "the theorems are about two classes, or one against the rest")
     predictions = tuple(one for run in runs_of(model) for one in predict(run))
-    return Convergence(name, predictions, notes=tuple(_margin_guarantee(model)))
+    return Convergence(name, predictions, notes=(*_margin_guarantee(model), *_consistency(model)))
 
 
 def _margin_guarantee(model: Any) -> list[str]:
@@ -90,6 +91,22 @@ def _margin_guarantee(model: Any) -> list[str]:
     return [
         f"After at most {words} the smallest margin is within nu={nu:g} of the largest possible one over the "
         "family, which is finite and searched exhaustively [LocMedBoost paper, Corollary 2]"
+    ]
+
+
+def _consistency(model: Any) -> list[str]:
+    """Rounds to consistency under the weak and the strong assumption of the AdaBoost_R paper, at the least edge."""
+    if model._guarantees.mu is None or "label" in model.history_:
+        return []
+    run = runs_of(model)[0]
+    mus = np.abs(model._guarantees.mu(run))
+    if math.isnan(run.least_share) or not len(mus) or mus.min() == 0 or training.broken_condition(run, mus) is not None:
+        return []
+    gamma = float(mus.min())
+    each = (f"{training.rounds_to_consistency(run.least_share, gamma, theta):,} (theta {theta:g})" for theta in STRONG)
+    return [
+        f"While edges are at least {gamma:.4g}, the least so far, and identical rows have the same label, every margin "
+        f"(eq. 9) is above theta after at most so many rounds: {', '.join(each)} [AdaBoost_R paper, eq. 18]"
     ]
 
 

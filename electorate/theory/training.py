@@ -399,6 +399,14 @@ def rounds_to_margin(least_share: float, nu: float, reach: float = 2.0) -> int:
     return math.ceil(reach**2 * math.log(1 / least_share) / (2 * nu**2)) + 1
 
 
+def rounds_to_consistency(least_share: float, gamma: float, theta: float) -> int:
+    """AdaBoost_R paper, after eq. 18: with edges of at least gamma, no margin is at most theta after so many rounds.
+
+    By Theorem 1: max(1, odds(theta)) exp(-T gamma^2 / 2) is then below the share of the lightest row.
+    """
+    return math.floor(2 * math.log(max(1.0, _odds(theta)) / least_share) / gamma**2) + 1
+
+
 def locmedboost(run: Run) -> list[Prediction]:
     """Lemma 1 and Theorem 2 for awards from -1 to 1, and Theorem 1 at rho = 0; not of a step of line 8."""
     finite = run["alone"] == 0
