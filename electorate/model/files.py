@@ -143,6 +143,7 @@ def _content(model: Any) -> tuple[Arrays, Any]:
         "fallback": model.fallback_,
         "confidences": [list(astuple(one)) for one in model.confidences_],
         **{name: getattr(model, name, None) for name in ("eps_", "rho_")},
+        **({"nu_": model.nu_} if hasattr(model, "nu_") else {}),
     }
     return {**voters, "kappa": vote.kappa}, facts
 
@@ -395,6 +396,8 @@ def _read_median(contents: Contents, model: Any) -> None:
         model.eps_ = _read_number_of(contents, "eps_")
         expect(model.eps_ > 0, "eps_ is not positive")
         model.rho_ = None if contents.meta.get("rho_") is None else _read_number_of(contents, "rho_")
+        if "nu_" in contents.meta:
+            model.nu_ = _read_number_of(contents, "nu_")
     elif trees is not None:  # AdaBoost.R2 has no confidences
         certain = not decides and not model.confidences_ and np.all(trees.value[trees.column == LEAF, 1] == 1)
         expect(certain, "a voter is not certain")

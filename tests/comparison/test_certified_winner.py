@@ -4,12 +4,12 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from electorate.comparison.cells import Protocol, stages_of, with_rounds
 from sklearn.datasets import load_breast_cancer
 
 import electorate
 from electorate import AdaBoostClassifier, CrossFittedClassifier, Trees
 from electorate.comparison.algorithms import CLASSIFICATION, PEERS, Algorithm
+from electorate.comparison.cells import Protocol, stages_of, with_rounds
 from electorate.comparison.certified_winner import count_candidates
 from electorate.comparison.metrics import METRICS
 from electorate.theory.bounds import total

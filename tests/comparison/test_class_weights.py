@@ -1,12 +1,12 @@
 """Class weights in comparisons by metrics for which rare classes count more."""
 
 import numpy as np
-from electorate.comparison.cells import Coded
 from sklearn.metrics import balanced_accuracy_score
 from sklearn.model_selection import TunedThresholdClassifierCV, train_test_split
 
 import electorate
 from electorate.comparison.algorithms import BALANCED, Facts, applicable, balanced
+from electorate.comparison.cells import Coded
 
 
 def rare_class(n: int, seed: int) -> tuple[np.ndarray, np.ndarray]:

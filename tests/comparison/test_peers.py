@@ -6,13 +6,13 @@ import sys
 import numpy as np
 import pandas as pd
 import pytest
-from electorate.comparison.cells import Coded
 from scipy import sparse
 from sklearn.dummy import DummyClassifier
 from threadpoolctl import threadpool_limits
 
 import electorate
 from electorate.comparison.algorithms import CLASSIFICATION, PEERS, Facts, applicable
+from electorate.comparison.cells import Coded
 from electorate.comparison.peers import LIBRARIES, Constant, Linear
 
 

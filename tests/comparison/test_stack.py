@@ -3,17 +3,17 @@
 import numpy as np
 import pandas as pd
 import pytest
-from electorate.comparison.cells import Protocol, Tested
-from electorate.comparison.race import Reserve
-from electorate.comparison.stack import PARTS, _parts, leaders, stack_of
 from sklearn.datasets import load_breast_cancer, load_diabetes
 from sklearn.metrics import log_loss
 
 import electorate
 from electorate.comparison.algorithms import BASELINES, OURS
+from electorate.comparison.cells import Protocol, Tested
 from electorate.comparison.metrics import METRICS
+from electorate.comparison.race import Reserve
 from electorate.comparison.ranking import FoldRows, measure
 from electorate.comparison.rows import Rows
+from electorate.comparison.stack import PARTS, _parts, leaders, stack_of
 from electorate.report.comparison_report import comparison_report
 
 NAMES = ["AdaBoost, stumps", "Real AdaBoost, stumps"]

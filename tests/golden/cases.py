@@ -62,6 +62,10 @@ SETTINGS: dict[str, dict[str, Settings]] = {
     "AdaBoostRClassifier": {"AdaBoost_R": ({}, SEARCHED)},
     "VadaBoostClassifier": {"VadaBoost": ({}, SEARCHED)},
     "EBBoostClassifier": {"EBBoost": ({}, {"stumps": STUMPS, "pairs": PAIRS, "pool": POOL})},
+    "LocMedBoostClassifier": {
+        "LocMedBoost classifier": ({}, {"stumps": STUMPS, "trees": TREES}),
+        "LocMedBoost classifier, abstaining": ({"abstain": True}, {"stumps": STUMPS, "pool": POOL, "rules": RULES}),
+    },
     "DeepBoostClassifier": {"DeepBoost": ({}, DEEP), "DeepBoost, logistic": ({"loss": "logistic"}, DEEP)},
     "QuadBoostClassifier": {
         "QuadBoost": ({}, QUAD),
@@ -87,6 +91,7 @@ BY_ROWS: dict[str, dict[str, Any]] = {
     "QuadBoostClassifier": {"columns": COLUMNS, "kernels": KERNELS},
     "LPBoostClassifier": {"columns": COLUMNS},
     "EBBoostClassifier": {"columns": COLUMNS},
+    "LocMedBoostClassifier": {"columns": COLUMNS, "kernels": KERNELS},
     "QuadBoostRegressor": {"columns": COLUMNS, "kernels": KERNELS},
 }
 # The family that is the default, with other options.
