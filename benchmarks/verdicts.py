@@ -38,7 +38,7 @@ ERROR = 0.2
 DISAGREE = 0.1  # share of rows on which exactly one of two simulated algorithms errs, about
 
 FULL = {"runs": 1_000, "power": 150, "clones": 200, "boosted": 60, "draws": 100}
-SHARES = {"simulated": 0.5, "power": 0.2, "clones": 0.2, "fresh": 0.1}  # of the minutes
+SHARES = {"simulated": 0.4, "power": 0.2, "clones": 0.1, "fresh": 0.3}  # of the minutes
 QUICK = {"runs": 3, "power": 2, "clones": 2, "boosted": 1, "draws": 3}
 
 

@@ -4,19 +4,20 @@ Importing this module imports neither Numba nor scikit-learn's estimators. Type 
 """
 
 import sys
-from importlib import import_module
-from typing import Any
 
 if sys.version_info < (3, 11):  # noqa: UP036 (an old pip can install the package anyway)
     raise ImportError(f"electorate needs Python 3.11 or newer; this is Python {sys.version.split()[0]}")
 
-from electorate.registry import MODULES
-
 __version__ = "0.1.0"
-__all__ = ["__version__", *sorted(MODULES)]
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> object:
+    from importlib import import_module
+
+    from electorate.registry import MODULES
+
+    if name == "__all__":
+        return __dir__()
     if name not in MODULES:
         raise AttributeError(f"module 'electorate' has no attribute {name!r}")
     value = getattr(import_module(MODULES[name]), name)
@@ -25,4 +26,6 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return __all__
+    from electorate.registry import MODULES
+
+    return ["__version__", *sorted(MODULES)]

@@ -12,6 +12,7 @@ from electorate.estimators.adaboost_r import AdaBoostRClassifier as AdaBoostRCla
 from electorate.estimators.adaboost_r2 import AdaBoostRegressor as AdaBoostRegressor
 from electorate.estimators.deepboost import DeepBoostClassifier as DeepBoostClassifier
 from electorate.estimators.ebboost import EBBoostClassifier as EBBoostClassifier
+from electorate.estimators.locmedboost import LocMedBoostClassifier as LocMedBoostClassifier
 from electorate.estimators.logistic_adaboost import LogisticAdaBoostClassifier as LogisticAdaBoostClassifier
 from electorate.estimators.lpboost import LPBoostClassifier as LPBoostClassifier
 from electorate.estimators.medboost import LocMedBoostRegressor as LocMedBoostRegressor

@@ -13,6 +13,7 @@ from importlib import import_module
 
 from electorate import __version__
 from electorate.escape import literal
+from electorate.safe_write import occupy_closed_descriptors, safe_messages, safe_results
 
 COMMANDS = {
     "compare": "rank the boosting algorithms on a table and bound the error of the best",
@@ -33,41 +34,57 @@ EXPLAINED = (ValueError, TypeError, OSError, MemoryError, RuntimeError, ImportEr
 def main(arguments: list[str] | None = None) -> int:
     """Run a command; returns the exit code."""
     given = sys.argv[1:] if arguments is None else arguments
-    options = parser(given[0] if given else "").parse_args(given)
+    with safe_messages():
+        return _run(given)
+
+
+def _run(given: list[str]) -> int:
+    command = given[0] if given and given[0] in COMMANDS else ""
     printed: set[str] = set()
+    options = argparse.Namespace()
 
     def show_warning(message: Warning | str, *_: object, **__: object) -> None:
         """Print each warning once, as a message."""
-        text = literal(message, 2000)
+        text = literal(_in_options(str(message), options), 2000)
         if text not in printed:
             printed.add(text)
-            print(f"electorate {options.command}: {text}", file=sys.stderr)
+            print(f"electorate {command}: {text}", file=sys.stderr)
 
     try:
-        with warnings.catch_warnings():
-            warnings.showwarning = show_warning
-            return int(import_module(f"electorate.commands.{options.command}").run(options) or 0)
+        with safe_results():
+            options = parser(command).parse_args(given)
+            with warnings.catch_warnings():
+                warnings.showwarning = show_warning
+                return int(import_module(f"electorate.commands.{options.command}").run(options) or 0)
     except KeyboardInterrupt:
         print("\ninterrupted", file=sys.stderr)
         return 130
     except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # nothing more is written at exit
+        if sys.stdout is not None:
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # nothing more is written at exit
         return 141
     except Exception as error:
-        if options.traceback:
+        if getattr(options, "traceback", False):  # missing where the options could not be read
             raise
         text = str(error) or type(error).__name__
         if not isinstance(error, EXPLAINED):
             text = f"{type(error).__name__}: {' '.join(text.split())} (an error in electorate: --traceback shows where)"
         if isinstance(error, OSError) and error.strerror:
             text = (f"{error.filename}: " if error.filename else "") + error.strerror
-        lines = [literal(line, 2000) for line in text.split("\n")]
-        print(f"electorate {options.command}: " + "\n".join(lines), file=sys.stderr)
+        lines = [literal(line, 2000) for line in _in_options(text, options).split("\n")]
+        print(f"electorate {command}: " + "\n".join(lines), file=sys.stderr)
         return 1
 
 
+def _in_options(text: str, options: argparse.Namespace) -> str:
+    from electorate.commands.options import in_options
+
+    return in_options(text, options)
+
+
 def entry() -> None:
-    """The entry point of the installed command."""
+    """Run the command of this process, and exit."""
+    occupy_closed_descriptors()
     if hasattr(signal, "SIGTERM"):
         signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # temporary files and workers are removed
     sys.exit(main())

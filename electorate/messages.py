@@ -274,7 +274,10 @@ class WorkerLostError(RuntimeError):
 
 @dataclass(frozen=True)
 class AppliedVoter:
-    """A regressor as shards apply it: splits, leaves and [leaf, (value, confidence)], or its predictions."""
+    """A regressor as shards apply it: splits, leaves and [leaf, (value, confidence)], or its predictions.
+
+    With predictions, outputs are [row, confidence], or empty where the voter has no confidence of its own.
+    """
 
     splits: Sequence[Split]
     leaves: list[int]

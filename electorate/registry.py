@@ -34,6 +34,7 @@ ALGORITHMS = {
         ("AdaBoostRClassifier", "adaboost_r", "AdaBoost_R", "sum"),
         ("VadaBoostClassifier", "vadaboost", "VadaBoost", "sum"),
         ("EBBoostClassifier", "ebboost", "EBBoost", "sum"),
+        ("LocMedBoostClassifier", "locmedboost", "LocMedBoost", "sum"),
         ("DeepBoostClassifier", "deepboost", "DeepBoost", "sum"),
         ("QuadBoostClassifier", "quadboost", "QuadBoost", "sum"),
         ("QuadBoostRegressor", "quadboost_regressor", "QuadBoost", "number"),

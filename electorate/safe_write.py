@@ -1,19 +1,22 @@
-"""Files that are replaced whole or not at all.
+"""Files that are replaced whole or not at all, and standard streams whose faults do not end the work.
 
-The new contents go to a temporary file in the same folder, which then takes the place of the old file. Where the
-system has nameless files (Linux), not even a killed process leaves one behind.
+The new contents of a file go to a temporary file in the same folder, which then takes the place of the old file. Where
+the system has nameless files (Linux), not even a killed process leaves one behind.
 """
 
 import contextlib
 import errno
+import io
 import os
 import re
-import secrets
 import stat
+import sys
 from collections.abc import Iterator
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 STREAMS = re.compile(r"/dev/(?P<name>stdout|stderr)|(?:/dev|/proc/self)/fd/(?P<number>[0-9]+)")
+FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)  # what only writing raises
+PLAIN = {ord("\u00b1"): "+-", ord("\u2013"): "-", ord("\u00d7"): "x"}  # for streams that cannot encode these
 
 
 @contextlib.contextmanager
@@ -30,8 +33,19 @@ def writing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
         descriptor = os.dup(int(stream["number"] or {"stdout": 1, "stderr": 2}[stream["name"]]))
     elif _is_special(_mode(name)):
         descriptor = os.open(name, os.O_WRONLY)
-    with replacing(name) if descriptor is None else open(descriptor, "wb") as file:
+    with naming_full_disk(name), replacing(name) if descriptor is None else open(descriptor, "wb") as file:
         yield file
+
+
+@contextlib.contextmanager
+def naming_full_disk(name: str) -> Iterator[None]:
+    """Give an error of a full disk the name of what is written: the system knows only the descriptor."""
+    try:
+        yield
+    except OSError as error:
+        if error.filename is None and error.errno in FULL:
+            error.filename = name
+        raise
 
 
 def check_writable(path: str | os.PathLike[str]) -> None:
@@ -69,10 +83,14 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
     mode = _mode(target)
     if _is_special(mode):
         raise OSError(errno.EINVAL, "not a regular file", target)
-    folder, temporary = os.path.dirname(target), f".electorate-{secrets.token_hex(8)}.tmp"
+    folder, temporary = os.path.dirname(target), f".electorate-{os.urandom(8).hex()}.tmp"
     path = os.path.join(folder, temporary)
     # Private until it gets the permissions of the old file, which may be private itself.
-    file, is_nameless = _new_file(folder, path, 0o666 if mode is None else 0o600)
+    try:
+        file, is_nameless = _new_file(folder, path, 0o666 if mode is None else 0o600)
+    except OSError as error:
+        error.filename = target  # not the name of the temporary file
+        raise
     try:
         with file:
             yield file
@@ -115,3 +133,104 @@ def write_text(path: str | os.PathLike[str], text: str) -> None:
     """Replace the file at `path` by one that holds `text`, in UTF-8 and with its own line ends."""
     with writing(path) as file:
         file.write(text.encode())
+
+
+# ---------------------------------------------------------------- standard streams
+
+
+class StandardStream(io.TextIOBase):
+    """A text stream that never raises: `error` is what writing to it raised first, and the rest is left out.
+
+    Characters that it cannot encode are replaced. stream: None if it was closed when Python started.
+    """
+
+    def __init__(self, stream: Any, name: str) -> None:
+        self.stream, self.name = stream, name
+        self.error: OSError | None = None
+
+    def write(self, text: str) -> int:
+        if self.stream is None and text:
+            self._fail(OSError(errno.EBADF, "it is closed", self.name))
+        elif self.error is None:
+            try:
+                self.stream.write(text)
+            except UnicodeEncodeError:
+                encoding = self.encoding
+                self.write(text.translate(PLAIN).encode(encoding, "replace").decode(encoding))
+            except (OSError, ValueError) as error:
+                self._fail(error)
+        return len(text)
+
+    def flush(self) -> None:
+        if self.stream is not None and self.error is None:
+            try:
+                self.stream.flush()
+            except (OSError, ValueError) as error:
+                self._fail(error)
+
+    def _fail(self, error: OSError | ValueError) -> None:
+        if self.error is None:
+            self.error = error if isinstance(error, OSError) else OSError(errno.EBADF, "it is closed", self.name)
+            self.error.filename = self.error.filename or self.name
+
+    def finish(self) -> None:
+        """Write what is buffered; after an error let it disappear, so that it does not fail again at exit."""
+        self.flush()
+        if self.error is not None:
+            with contextlib.suppress(OSError, ValueError, AttributeError):
+                nowhere = os.open(os.devnull, os.O_WRONLY)
+                os.dup2(nowhere, self.stream.fileno())
+                os.close(nowhere)
+
+    def isatty(self) -> bool:
+        return self.stream is not None and self.error is None and bool(self.stream.isatty())
+
+    def fileno(self) -> int:
+        if self.stream is None:
+            raise OSError(errno.EBADF, "it is closed", self.name)
+        return int(self.stream.fileno())
+
+    @property
+    def encoding(self) -> str:  # type: ignore[override]
+        return getattr(self.stream, "encoding", None) or "ascii"
+
+    @property
+    def buffer(self) -> Any:
+        """The stream of bytes below, whose errors are raised."""
+        if self.stream is None:
+            raise OSError(errno.EBADF, "it is closed", self.name)
+        self.flush()
+        return self.stream.buffer
+
+
+@contextlib.contextmanager
+def safe_messages() -> Iterator[None]:
+    """Let messages and progress on standard error be lost where they cannot be written."""
+    errors = StandardStream(sys.stderr, "standard error")
+    with contextlib.redirect_stderr(errors):
+        try:
+            yield
+        finally:
+            errors.finish()
+
+
+@contextlib.contextmanager
+def safe_results() -> Iterator[None]:
+    """Let `print` to standard output succeed; what was lost there is raised at the end, when the work is done."""
+    results = StandardStream(sys.stdout, "standard output")
+    with contextlib.redirect_stdout(results):
+        try:
+            yield
+        finally:
+            results.finish()
+    if results.error is not None:
+        raise results.error
+
+
+def occupy_closed_descriptors() -> None:
+    """Open the descriptors 0 to 2 that are closed on the null device: else the next file gets the number of one."""
+    for number in range(3):
+        try:
+            os.fstat(number)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)

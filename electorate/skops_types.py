@@ -2,6 +2,8 @@
 
 from typing import Any
 
+from electorate.optional import optional
+
 
 def trusted_types(model: Any) -> list[str]:
     """Return the names of the types of this package in a fitted model, for skops and MLflow.
@@ -36,8 +38,5 @@ def trusted_types(model: Any) -> list[str]:
     With skops, `skops.io.load(path, trusted=trusted_types(model))`. With MLflow,
     `mlflow.sklearn.log_model(model, name="model", skops_trusted_types=trusted_types(model))`.
     """
-    try:
-        from skops.io import dumps, get_untrusted_types
-    except ImportError as error:
-        raise ImportError("trusted_types needs skops: pip install skops") from error
-    return sorted(name for name in get_untrusted_types(data=dumps(model)) if name.split(".")[0] == "electorate")
+    io = optional("skops.io", "trusted_types")
+    return sorted(name for name in io.get_untrusted_types(data=io.dumps(model)) if name.split(".")[0] == "electorate")

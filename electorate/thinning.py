@@ -155,6 +155,10 @@ def thin(
     True
     """
     check_is_fitted(model)
+    if not hasattr(model, "classes_"):
+        raise TypeError(f"thin is for classifiers, and {type(model).__name__} has no classes")
+    if hasattr(model, "steps_") and not len(model.steps_):
+        raise ValueError(f"thin: this {type(model).__name__} has no voters")
     thinned = ThinnedClassifier(
         clone(model),
         by=by,

@@ -59,6 +59,15 @@ def worthwhile(seconds: float) -> int:
     return max(1, round(math.sqrt(seconds / WAKING)))
 
 
+def started(thread: threading.Thread) -> bool:
+    """Start a thread. Return whether the system allowed it: the number of threads may be limited (ulimit -u)."""
+    try:
+        thread.start()
+    except RuntimeError:
+        return False
+    return True
+
+
 class ThreadPool:
     """Threads that wait for tasks. The calling thread works too: a call costs little more than waking the others."""
 
@@ -90,8 +99,11 @@ class ThreadPool:
         batch = _Batch(task, every)
         for number in range(n_threads - 1):
             if number == len(self._threads):
-                self._threads.append(threading.Thread(target=_serve, args=(self._batches,), daemon=True))
-                self._threads[-1].start()
+                thread = threading.Thread(target=_serve, args=(self._batches,), daemon=True)
+                if not started(thread):
+                    self._most = 1 + number
+                    break
+                self._threads.append(thread)
             self._batches.put(batch)
         return batch.finish()
 

@@ -24,7 +24,7 @@ def run(*arguments: str, timeout: float = 300) -> subprocess.CompletedProcess[st
 def test_a_short_run_of_every_kind_finds_nothing() -> None:
     done = run("--quick", "--seed", "1")
     assert done.returncode == 0, done.stdout + done.stderr
-    for kind in ("format", "damaged", "forged", "inputs", "parameters"):
+    for kind in ("format", "damaged", "forged", "inputs", "parameters", "sql", "small", "empty", "sparse", "combined"):
         assert f"{kind}: 6 cases, " in done.stdout
     assert "seed 1, cases 0 to 5: 0 findings" in done.stdout
 

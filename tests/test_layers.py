@@ -5,7 +5,7 @@ from collections import defaultdict
 from pathlib import Path
 
 PACKAGE = Path(__file__).parent.parent / "electorate"
-BOTTOM = {"grid", "messages", "threads", "escape", "safe_write", "registry", "arrays"}
+BOTTOM = {"grid", "messages", "threads", "escape", "safe_write", "registry", "arrays", "optional"}
 
 
 def part_of(path: Path) -> str:

@@ -70,3 +70,13 @@ def test_the_oldest_releases_are_the_lower_bounds():
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     assert {re.split(r"[>\[]", line)[0] for line in project["dependencies"]} <= set(pins)
     assert set(pins) <= {name for name, _ in bounds}
+
+
+def test_the_oldest_releases_are_tested_without_the_records_of_the_pinned_numpy():
+    """The bits of tests/golden are those of one release of NumPy."""
+    recipes = (ROOT / "Makefile").read_text(encoding="utf-8").split("\n\n")
+    oldest = next(recipe for recipe in recipes if recipe.startswith("test-fast-oldest:"))
+    assert "--ignore=tests/golden" in oldest
+    assert "installed-test-tools" in oldest
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["optional-dependencies"]
+    assert not [line for line in extras["test-tools"] if line.startswith("numpy")]

@@ -34,7 +34,7 @@ from typing import Any
 HERE = Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parent)]  # run from a checkout as well as beside an installed package
 
-KINDS = ("format", "damaged", "forged", "inputs", "parameters")
+KINDS = ("format", "damaged", "forged", "inputs", "parameters", "sql", "small", "empty", "sparse", "combined")
 ALLOWANCE = 1 << 30  # bytes of address space beyond what the worker has when it begins
 SECONDS_PER_CASE = 60.0  # a hang, also on a busy machine
 SECONDS_TO_START = 300.0

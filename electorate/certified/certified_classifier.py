@@ -16,25 +16,22 @@ from sklearn.utils._param_validation import HasMethods, Interval
 from sklearn.utils.validation import check_is_fitted
 
 from electorate.arrays import AnyArray, Floats, Ints
-from electorate.certified.description_prior import PriorOptions, PriorPart, search_prior
+from electorate.certified.description_prior import OTHER, PriorOptions, PriorPart, draw_positions, search_prior
 from electorate.data import inputs
-from electorate.data.bins import no_bins
-from electorate.data.row_subset import take_rows
+from electorate.data.label_codes import codes_of
+from electorate.data.own_table import own_table
 from electorate.data.seen_rows import seen_of
-from electorate.data.table import Table
 from electorate.estimators.adaboost import AdaBoostClassifier
 from electorate.estimators.base import SavedModel
 from electorate.estimators.certified import Certified
 from electorate.estimators.lpboost import one_of_many, share_link, vote_shares
 from electorate.estimators.voting import VotingClassifier
 from electorate.export.exported import Exported
-from electorate.model.described_ensemble import empty_ensemble
 from electorate.model.links import Link
 from electorate.model.voter_view import Voters
 from electorate.modelfile import Contents, expect, require
 from electorate.theory.binomial import priced_bound
 from electorate.theory.certificate import IID
-from electorate.theory.description import Code
 from electorate.training.lazy_inputs import refuse_lazy
 from electorate.training.rollback import Undoing
 from electorate.voters.instances import TakesInstances
@@ -90,6 +87,9 @@ class CertifiedClassifier(TakesInstances, Undoing, Certified, Exported, VotingCl
     categorical_features : "from_dtype", array-like or None, default="from_dtype"
         Positions, names or a mask of the categorical columns. "from_dtype" takes the text, category and enum
         columns of a dataframe.
+    classes : array-like or None, default=None
+        The labels that the model can predict, fixed before the rows are seen. None means the labels of the rows that
+        shape the prior. Rows with other labels count as errors.
     random_state : int, RandomState instance or None, default=0
         The seed of the draw of the prior rows. It must not be chosen by looking at bounds.
 
@@ -99,7 +99,9 @@ class CertifiedClassifier(TakesInstances, Undoing, Certified, Exported, VotingCl
         With probability 1 - delta, the risk of this model is at most this.
     description_ : Description
         ``bits``, ``rows`` and ``errors`` that the bound comes from, ``prior_rows``, ``prior_voters``, ``voters``.
-    classes_, n_features_in_, feature_names_in_ :
+    classes_ : ndarray
+        The labels that the model can predict, sorted. Rare labels of y may be missing.
+    n_features_in_, feature_names_in_ :
         As in scikit-learn.
     ensemble_ : Ensemble
         The voters as arrays.
@@ -116,9 +118,9 @@ class CertifiedClassifier(TakesInstances, Undoing, Certified, Exported, VotingCl
     further voter makes the description longer. With ``prior_rounds=0`` all voters are chosen by the counted
     rows; the bound is larger, and the model is short enough to read.
 
-    The assumptions: the rows were drawn independently from the distribution of new rows; the possible labels, the
-    parameters and the seed were fixed before. There is no ``sample_weight``: weighted rows do not have the distribution
-    of new rows, and their errors are not binomial. docs/certificates.md has the code and the proof.
+    The assumptions: the rows were drawn independently from the distribution of new rows; the parameters, ``classes``
+    among them, and the seed were fixed before. There is no ``sample_weight``: weighted rows do not have the
+    distribution of new rows, and their errors are not binomial. docs/certificates.md has the code and the proof.
 
     References
     ----------
@@ -143,6 +145,7 @@ class CertifiedClassifier(TakesInstances, Undoing, Certified, Exported, VotingCl
     prior_fractions: Any = (0.1, 0.5)
     prior_rounds: int = 100
     categorical_features: Any = "from_dtype"
+    classes: Any = None
     random_state: Any = 0
 
     n_jobs = 1
@@ -158,6 +161,7 @@ class CertifiedClassifier(TakesInstances, Undoing, Certified, Exported, VotingCl
         "prior_fractions": ["array-like"],
         "prior_rounds": [Interval(Integral, 0, None, closed="left")],
         "categorical_features": AdaBoostClassifier._parameter_constraints["categorical_features"],
+        "classes": ["array-like", None],
         "random_state": ["random_state"],
     }
 
@@ -187,48 +191,68 @@ class CertifiedClassifier(TakesInstances, Undoing, Certified, Exported, VotingCl
         fractions = self._fractions()
         table = inputs.check_table(self, X, reset=True)
         labels = inputs.check_labels(self, y, table.n_rows)
-        classes, codes = np.unique(labels, return_inverse=True)
-        inputs.refuse_many(classes)
-        self.classes_, self.n_classes_ = classes, len(classes)
-        if len(classes) == 1:
-            self._set_constant(table, fractions)
-        else:
-            self._choose(table, inputs.indexable(X), codes, fractions)
+        inputs.refuse_many(np.unique(labels))
+        if table.n_rows == 1:
+            raise ValueError("n_samples=1: one row shapes the prior and another one counts, so two are needed")
+        self.seen_ = seen_of([(table, labels, None)])
+        self._choose(inputs.indexable(X), labels, fractions)
         self.bound_ = self._bound()
         self.history_ = {"step": self.steps_, "n_voters": np.arange(1, len(self.steps_) + 1)}
         self.stop_reason_ = "converged"
         self.estimator_ = self._family()
-        self.seen_ = seen_of([(table, labels, None)])
 
-    def _choose(self, table: Table, X: Any, codes: Ints, fractions: list[float]) -> None:
-        """The least bound over the fractions, each with its part of delta."""
+    def _choose(self, X: Any, labels: AnyArray, fractions: list[float]) -> None:
+        """Set the model with the least bound over the fractions, each with its part of delta."""
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
-        options = PriorOptions(
-            *(self._family(), self.prior_rounds, self.n_estimators, self.max_terms),
-            *(self.categorical_features, self.n_classes_, self.max_depth),
-        )
-        found = []
+        given, tried = self._given_classes(labels), []
+        marks = self.seen_.marks
+        assert marks is not None  # the rows are in memory
+        order = np.lexsort((np.unique(labels, return_inverse=True)[1], marks))
         for place, fraction in enumerate(fractions):
-            size = self._prior_size(fraction, table.n_rows)
-            order = np.random.default_rng([seed, place]).permutation(table.n_rows)
-            parts = []
-            for rows in (np.sort(order[:size]), np.sort(order[size:])):
-                some = take_rows(X, rows)
-                parts.append(PriorPart(some, inputs.check_table(self, some, reset=False), codes[rows]))
-            found.append(search_prior(parts[0], parts[1], options, self.delta / len(fractions)))
-        best = min(found, key=lambda one: one.described.bound)
-        self.ensemble_, self.bins_ = best.ensemble, best.bins
-        wrong, bits = best.described.errors, best.described.bits + math.log2(len(fractions))
+            size = self._prior_size(fraction, len(labels))
+            drawn, counted = draw_positions(marks[order], size, [seed, place])
+            drawn, counted = order[drawn], order[counted]
+            classes = np.unique(labels[drawn]) if given is None else given  # fixed before the counted rows are read
+            options = PriorOptions(
+                *(self._family(), self.prior_rounds, self.n_estimators, self.max_terms),
+                *(self.categorical_features, len(classes), self.max_depth),
+            )
+            prior = self._part(X, self._with_class(drawn, classes, labels), classes, labels)
+            rest = self._part(X, counted, classes, labels)
+            tried.append((search_prior(prior, rest, options, self.delta / len(fractions)), size, classes))
+        best, size, classes = min(tried, key=lambda one: one[0].described.bound)
+        self.ensemble_, self.bins_, self.classes_, self.n_classes_ = best.ensemble, best.bins, classes, len(classes)
+        bits = best.described.bits + math.log2(len(fractions))
         voters = len(best.described.voters)
-        self.description_ = Description(bits, best.rows, wrong, best.prior_rows, best.opening.prior_voters, voters)
+        self.description_ = Description(bits, best.rows, best.described.errors, size, best.prior_voters, voters)
 
-    def _set_constant(self, table: Table, fractions: list[float]) -> None:
-        """A model of the only class, with the price that its description has if two labels can occur."""
-        self.ensemble_ = empty_ensemble(table.n_columns, 1)
-        self.bins_ = no_bins(table.n_columns)
-        prior_rows = self._prior_size(fractions[0], table.n_rows)
-        bits = math.log2(len(fractions)) - math.log2(Code.none) + math.log2(2)
-        self.description_ = Description(bits, max(table.n_rows - prior_rows, 1), 0, prior_rows, 0, 0)
+    def _given_classes(self, labels: AnyArray) -> AnyArray | None:
+        """The labels of `classes`, sorted; None if there are none."""
+        if self.classes is None:
+            return None
+        twice = np.tile(np.asarray(self.classes), 2)  # scikit-learn takes labels that differ in all rows for targets
+        given = np.unique(inputs.check_labels(self, twice, len(twice)))
+        if not np.any(np.isin(labels, given)):
+            raise ValueError(f"y has labels like {labels[:1].tolist()}: none is one of classes={given.tolist()!r:.200}")
+        return given
+
+    def _with_class(self, rows: Ints, classes: AnyArray, labels: AnyArray) -> Ints:
+        """The rows of the prior that have one of the classes."""
+        known = rows[np.isin(labels[rows], classes)]
+        if not len(known):
+            raise ValueError(
+                f"none of the {len(rows)} rows that shape the prior has one of classes={classes.tolist()!r:.200}: use "
+                "more rows, or larger prior_fractions"
+            )
+        return known
+
+    def _part(self, X: Any, rows: Ints, classes: AnyArray, labels: AnyArray) -> PriorPart:
+        """Some rows, with labels as places in the classes."""
+        codes, other = codes_of(labels[rows], classes)
+        if other is not None:
+            codes = np.where(other, OTHER, codes)
+        some, _ = own_table(X, rows)
+        return PriorPart(some, inputs.check_table(self, some, reset=False), codes)
 
     @staticmethod
     def _prior_size(fraction: float, n_rows: int) -> int:
@@ -295,8 +319,8 @@ class CertifiedClassifier(TakesInstances, Undoing, Certified, Exported, VotingCl
         check_is_fitted(self)
         return (
             f"With {100 * (1 - self.delta):g}% confidence, this model is wrong on at most {100 * self.bound_:.2f}% of "
-            f"new rows, provided that {IID}, and that the parameters, the seed and the labels that can occur were "
-            "fixed before the rows were seen."
+            f"new rows, provided that {IID}, and that the parameters and the seed were fixed before the rows were "
+            "seen."
         )
 
     def __str__(self) -> str:

@@ -16,8 +16,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from electorate.arrays import AnyArray, Floats, Ints
 from electorate.data import inputs
+from electorate.data.own_table import own_labels, own_table
 from electorate.data.routing import input_hashes, parts_of, text_columns
-from electorate.data.row_subset import take_rows
 from electorate.data.seen_rows import seen_of
 from electorate.estimators.adaboost import AdaBoostClassifier
 from electorate.estimators.certified import Certified
@@ -77,6 +77,8 @@ class CrossFittedClassifier(TakesInstances, Undoing, Certified, ClassifierMixin,
         With probability 1 - delta, the risk of this model is at most this.
     estimators_ : list
         The model of each part.
+    categories_ : list
+        The categories of the training rows of each model, by column.
     part_rows_, part_errors_ : ndarray
         How many training rows each part has, and how many of them its model gets wrong.
     classes_, n_features_in_, feature_names_in_ :
@@ -89,6 +91,10 @@ class CrossFittedClassifier(TakesInstances, Undoing, Certified, ClassifierMixin,
 
     Notes
     -----
+    Rows are passed on without their index, and with the categories of the model's training rows only: categories of
+    other rows are missing values for it. A polars Categorical becomes an Enum. The names and types of the columns must
+    be fixed before the rows are seen.
+
     The bound is about this routed model, for a new row drawn like the training rows, not about a refit on all rows, and
     not about a given row. Every row trains all models but one. There is no ``sample_weight``: errors of weighted rows
     are not binomial. A warning is given if more than 5% of the rows have the same input: the model that predicts it was
@@ -146,15 +152,19 @@ class CrossFittedClassifier(TakesInstances, Undoing, Certified, ClassifierMixin,
         refuse_lazy(self, X)
         table = self._check_rows(X, reset=True)
         labels = inputs.check_labels(self, y, table.n_rows)
+        if self.n_folds > table.n_rows:
+            raise ValueError(f"n_folds={self.n_folds} is more than the number of rows, n_samples={table.n_rows}")
         self.classes_, given = np.unique(labels), inputs.indexable(X)
         self.text_columns_ = text_columns(table)
         hashes = input_hashes(table, self.text_columns_, self.salt)
         self._warn_of_heavy(heavy_share(hashes))
         part = parts_of(hashes, self.n_folds)
-        self.estimators_ = [
-            self._trained(take_rows(given, rows), labels[rows], (number, table.n_rows))
-            for number, rows in enumerate(np.flatnonzero(part != number) for number in range(self.n_folds))
-        ]
+        self.estimators_, self.categories_ = [], []
+        for number in range(self.n_folds):
+            rows = np.flatnonzero(part != number)
+            some, categories = own_table(given, rows)
+            self.estimators_.append(self._trained(some, own_labels(labels, rows), (number, table.n_rows)))
+            self.categories_.append(categories)
         wrong = self._answers(given, part, lambda model, some: model.predict(some), labels.copy()) != labels
         self.part_rows_ = np.bincount(part, minlength=self.n_folds)
         self.part_errors_ = np.bincount(part[wrong], minlength=self.n_folds)
@@ -211,10 +221,10 @@ class CrossFittedClassifier(TakesInstances, Undoing, Certified, ClassifierMixin,
         return inputs.indexable(X), parts_of(input_hashes(table, self.text_columns_, self.salt), self.n_folds)
 
     def _answers(self, X: Any, part: Ints, ask: Callable[[Any, Any], Any], answers: AnyArray) -> AnyArray:
-        """Fill in the results of the model of each row's part."""
+        """Fill in the results of the model of each row's part, which gets the categories of its training rows."""
         for number in np.unique(part):
             rows = np.flatnonzero(part == number)
-            answers[rows] = ask(self.estimators_[number], take_rows(X, rows))
+            answers[rows] = ask(self.estimators_[number], own_table(X, rows, self.categories_[number])[0])
         return answers
 
     @property

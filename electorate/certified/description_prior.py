@@ -1,24 +1,27 @@
 """A prior from a part of the rows, and the search on the others for the vote with the least bound under it."""
 
+import hashlib
 import math
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from electorate.arrays import Ints
+from electorate.arrays import Bools, Hashes, Ints
 from electorate.data import inputs
-from electorate.data.bins import Bins
+from electorate.data.bins import Bins, no_bins
 from electorate.estimators.adaboost import AdaBoostClassifier
 from electorate.grid import UNITS, on_grid
 from electorate.model.described_ensemble import empty_ensemble, ensemble_of, joint_bins
 from electorate.model.ensemble import Ensemble
+from electorate.theory.binomial import priced_bound
 from electorate.theory.description import Code
 from electorate.training.description_search import WEIGHTS, CountedExamples, Described, DescriptionSearch, Start
 from electorate.voters.prior_tests import PriorTests, coarse_codes
 
 SEARCHED = 1  # of the starts from the prior's own votes: the one with the least bound
 NO_MORE = 0.75  # the probability that no voter is added to a start from the prior's votes
+OTHER = -1  # in place of a class: a label that the model cannot predict
 DEFAULT = 0.5  # the weight of the default class, in units: it decides ties
 
 
@@ -35,7 +38,7 @@ class PriorOptions(NamedTuple):
 
 
 class PriorPart(NamedTuple):
-    """Some rows: as they were given, as a table, and their labels as numbers."""
+    """Some rows: as they were given, as a table, and their labels as numbers; OTHER for a label that is no class."""
 
     X: Any
     table: Any
@@ -56,29 +59,55 @@ class FoundPrior:
     """The vote with the least bound of one prior, and what it was found from."""
 
     described: Described
-    opening: Opening
+    prior_voters: int
     ensemble: Ensemble
     bins: Bins
     prior_rows: int
     rows: int
 
 
+def draw_positions(marks: Hashes, size: int, seed: list[int]) -> tuple[Ints, Ints]:
+    """Return the positions of the prior rows and those of the counted rows among rows in the order of their marks.
+
+    Marks are hashes of a row with its label, so that the order in which rows were given does not matter. Positions are
+    drawn, not marks: equal rows fall on both sides. The draw also depends on all marks together. Otherwise a seed
+    would always choose the same ranks, and where few distinct rows are repeated many times the bound would fail for
+    some seeds far more often than delta, and for others never.
+    """
+    table = hashlib.blake2b(np.ascontiguousarray(marks, dtype="<u8").tobytes(), digest_size=16).digest()
+    order = np.random.default_rng([*seed, int.from_bytes(table, "little")]).permutation(len(marks))
+    return np.sort(order[:size]), np.sort(order[size:])
+
+
 def search_prior(part: PriorPart, counted: PriorPart, options: PriorOptions, delta: float) -> FoundPrior:
-    """part: the rows that shape the prior; counted: those that choose, and count."""
+    """part: the rows that shape the prior, all with a class; counted: those that choose, and count."""
+    if options.n_classes == 1:
+        return _only_class(part, counted, delta)
     categorical = inputs.category_columns(part.table, options.categorical_features, part.table.category_columns())
     tests = PriorTests.of(part.table, part.labels, options.n_classes, categorical)
-    rows = CountedExamples(coarse_codes(counted.table, tests.bins), tests, counted.labels, options.n_classes)
+    known = counted.labels != OTHER
+    codes = coarse_codes(counted.table, tests.bins)[:, known]
+    lost = int(np.count_nonzero(~known))
+    rows = CountedExamples(codes, tests, counted.labels[known], options.n_classes, lost)
     prior = _first_vote(part, options)
     sizes = [] if prior is None else [2**k for k in range(prior.ensemble_.n_voters.bit_length())]
     head = math.log2(1 + len(sizes))
     openings = [_without_votes(rows, tests, options, head)]
     if prior is not None:
-        openings += _with_votes(prior, sizes, rows, (counted.X, tests), options, head)
+        openings += _with_votes(prior, sizes, (counted.X, known), tests, options, head)
     searches = [(opening, DescriptionSearch(rows, opening.start, delta, options.n_estimators)) for opening in openings]
     later = sorted(searches[1:], key=lambda pair: pair[1].describe(()).bound)
     tried = [(search.run(), opening) for opening, search in [searches[0], *later[:SEARCHED]]]
     best, opening = min(tried, key=lambda pair: pair[0].bound)
-    return _found(best, opening, tests, prior, options, (len(part.labels), rows.n_rows))
+    return _found(best, opening, tests, prior, options, (len(part.labels), rows.n_counted))
+
+
+def _only_class(part: PriorPart, counted: PriorPart, delta: float) -> FoundPrior:
+    """The model of the only class, which takes no bits: its errors are the counted rows with other labels."""
+    errors, n_rows = int(np.count_nonzero(counted.labels == OTHER)), len(counted.labels)
+    described = Described((), 0.0, errors, priced_bound(errors, n_rows, math.log(1 / delta)))
+    n_columns = part.table.n_columns
+    return FoundPrior(described, 0, empty_ensemble(n_columns, 1), no_bins(n_columns), len(part.labels), n_rows)
 
 
 def _first_vote(part: PriorPart, options: PriorOptions) -> AdaBoostClassifier | None:
@@ -108,18 +137,21 @@ def _without_votes(rows: CountedExamples, tests: PriorTests, options: PriorOptio
 def _with_votes(
     prior: AdaBoostClassifier,
     sizes: list[int],
-    rows: CountedExamples,
-    counted: tuple[Any, PriorTests],
+    counted: tuple[Any, Bools],
+    tests: PriorTests,
     options: PriorOptions,
     head: float,
 ) -> list[Opening]:
-    """From the first 1, 2, 4, ... voters of the prior. A unit is half of their median step."""
-    X, tests = counted
+    """From the first 1, 2, 4, ... voters of the prior. A unit is half of their median step.
+
+    counted: the rows that count, and which of them have a class.
+    """
+    X, known = counted
     openings = []
     for n_voters, votes in prior._staged_votes(X):
         if n_voters in sizes:
-            f = votes / UNITS
-            each = np.stack([np.zeros(rows.n_rows), f[0]], axis=1) if options.n_classes == 2 else f.T.copy()
+            f = votes[:, known] / UNITS
+            each = np.stack([np.zeros(f.shape[1]), f[0]], axis=1) if options.n_classes == 2 else f.T.copy()
             unit = float(on_grid(max(float(np.median(prior.steps_[:n_voters])) / 2, 2.0**-20)))
             openings.append(Opening(Start(each, unit, _code(tests, options, head, NO_MORE)), n_voters, None))
     return openings
@@ -142,4 +174,5 @@ def _found(
         bins = joint_bins(tests.bins, prior.bins_)
     default = None if opening.default is None else (opening.default, DEFAULT)
     weights = np.array(WEIGHTS) * opening.start.unit
-    return FoundPrior(best, opening, ensemble_of(first, default, best.voters, tests, weights), bins, *sizes)
+    ensemble = ensemble_of(first, default, best.voters, tests, weights)
+    return FoundPrior(best, opening.prior_voters, ensemble, bins, *sizes)

@@ -8,6 +8,7 @@ import numpy as np
 
 from electorate.arrays import Floats, Ints
 from electorate.data.cleaning import ReadDates, ReadNumbers, days_of
+from electorate.data.column_views import floats_of
 from electorate.data.factors import Factors, factorise, hold_texts
 from electorate.data.inputs import readable_container
 from electorate.data.row_subset import evenly_spaced
@@ -52,7 +53,7 @@ class CheckedColumn:
         if isinstance(self._values, np.ndarray):
             return np.asarray(self._values, dtype=np.float64)
         if self.kind == "number":
-            return np.asarray(self._values.cast(nw.Float64).to_numpy(), dtype=np.float64)
+            return floats_of(self._values)
         if self.kind == "date":
             return days_of(self._values, "ymd")
         return np.where(self.factors.rows < 0, np.nan, self.factors.rows.astype(np.float64))

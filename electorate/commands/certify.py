@@ -6,7 +6,7 @@ import sys
 from typing import Any
 
 from electorate.commands.model_rows import read_labelled
-from electorate.commands.options import add_skip_option, add_table_options, source_of
+from electorate.commands.options import add_skip_option, add_table_options, in_options, source_of
 from electorate.commands.scanned import add_scan_option, scan_labelled, wants_scan
 from electorate.escape import literal
 
@@ -23,7 +23,7 @@ def add_options(one: argparse.ArgumentParser) -> None:
     add("--train", metavar="TABLE", help="the training rows")
     add("--target", metavar="COLUMN", help="the column to predict (the only one that the model does not use)")
     add("--delta", type=_share, default=0.05, help="probability that a bound fails (0.05)")
-    add("--eps", type=float, help="for regression: larger absolute errors count as errors (the model's)")
+    add("--eps", type=_distance, help="for regression: larger absolute errors count as errors (the model's)")
     add("--allow-equal-rows", action="store_true", help="held-out rows may equal training rows, by coincidence")
     add("--json", action="store_true", help="print JSON")
     add_skip_option(one)
@@ -41,16 +41,28 @@ def _share(text: str) -> float:
     return delta
 
 
+def _distance(text: str) -> float:
+    try:
+        eps = float(text)
+    except ValueError:
+        eps = -1.0
+    if not 0 <= eps < float("inf"):
+        raise argparse.ArgumentTypeError(f"{literal(text)!r} is not a finite number from 0 on")
+    return eps
+
+
 def run(options: argparse.Namespace) -> int:
     from electorate import certificate, load
 
     if options.heldout is None and options.train is None:
         raise ValueError("add --heldout TABLE, --train TABLE or both: a bound needs rows")
     model = load(options.model)
+    if options.eps is not None and hasattr(model, "classes_"):
+        raise ValueError("--eps is for regression, and this model predicts classes: leave it out")
     rows: Any = {name: _rows(model, name, options) for name in ("train", "heldout")}
     equal = "allow" if options.allow_equal_rows else "refuse"
     found = certificate(model, **rows, delta=options.delta, eps=options.eps, equal_rows=equal)
-    print(json.dumps(found.to_dict(), indent=1) if options.json else str(found))
+    print(json.dumps(found.to_dict(), indent=1) if options.json else in_options(str(found), options))
     print(f"{literal(options.model)}: digest {model.digest_}", file=sys.stderr)
     return 0
 

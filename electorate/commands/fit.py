@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 import electorate
-from electorate.commands.options import TABLE, add_training_options, read, source_of
+from electorate.commands.options import TABLE, add_training_options, read, refuse_own_input, source_of
 from electorate.commands.scanned import add_scan_option, announce, read_scanned, wants_scan
 from electorate.comparison.algorithms import OURS, REGRESSION, Algorithm, Facts, Ours, set_supported
 from electorate.escape import literal
@@ -77,6 +77,7 @@ def run(options: argparse.Namespace) -> int:
         if value is None:
             raise ValueError(f"{name} is missing: electorate fit TABLE --target COLUMN --out MODEL")
     check_writable(options.out)
+    refuse_own_input("--out", options.out, {"the table": options.table})
     found = _find(options.algorithm)
     _check_options(found, options)
     source = source_of(options)

@@ -2,6 +2,9 @@
 
 import argparse
 import codecs
+import os
+import re
+import stat
 import sys
 from typing import Any
 
@@ -9,6 +12,11 @@ from electorate.escape import literal
 from electorate.tables.source import FORMATS, KINDS, MISSING, Source, format_of, list_names
 
 TABLE = "CSV, TSV, Parquet or Arrow, plain or gzipped; - is standard input"
+# Arguments of the Python functions whose option has another name.
+RENAMED = {"sample_weight": "--weights", "sample_weight_val": "--weights", "locked": "--test-fraction"}
+RENAMED |= {"keep": "--type", "heldout": "--heldout", "time_limit": "--time-limit"}
+QUOTED_OR_CALL = r"'(?:[^'\\]|\\.)*'|\w+\([^()]*\)"
+OF_ESTIMATORS = ("n_jobs", "max_bins", "early_stopping", "class_weight", "eps", "cost", "max_leaves")  # --set in fit
 REGRESSION = "auto: float targets, and integer targets with more than 20 distinct values, are treated as regression"
 
 
@@ -115,3 +123,56 @@ def no_target(source: Source, names: list[str]) -> Exception:
 def split_names(text: str) -> list[str]:
     """Names that are separated by commas."""
     return [name.strip() for name in text.split(",") if name.strip()]
+
+
+def in_options(text: str, options: argparse.Namespace) -> str:
+    """Return a message of the library with the options of the command in place of Python's arguments.
+
+    Names that are words too, such as `seed`, are arguments where a value follows or the message begins with them.
+    """
+    typed = vars(options)
+    names = {name: f"--set {name}" for name in OF_ESTIMATORS} if "set" in typed else {}
+    names |= {name: "--" + name.replace("_", "-") for name in typed if name not in ("model", "table", "set")} | RENAMED
+    for wrong, right in (
+        ("pass X_val and y_val, or", "use more rows, or"),
+        ("pass equal_rows='allow' (--allow-equal-rows)", "add --allow-equal-rows"),
+        ("pass equal_rows='allow'", "add --allow-equal-rows"),
+        ("or give another folder: scan(..., folder=...)", "or set TMPDIR to another folder"),
+        ("of heldout took", "of --heldout took"),
+    ):
+        text = text.replace(wrong, right)
+    text = re.sub("^(Input )?y(?= (contains|has|holds|must|varies))", "the target", text)
+    text = re.sub("^(Input )?X(?= (contains|has|holds|must))", "the table", text)
+
+    def translate(match: re.Match[str]) -> str:
+        name, value = match["name"], match["value"]
+        is_argument = name is not None and (
+            value is not None or match.start() == 0 or ("_" in name and not names[name].startswith("--set"))
+        )
+        if not is_argument:
+            return match[0]
+        sign = "=" if names[name].startswith("--set") else " "
+        return names[name] + ("" if value is None else sign + value.strip("'"))
+
+    known = "|".join(sorted(map(re.escape, names), key=len, reverse=True))
+    pattern = rf"(?<![\w.(-])`?(?P<name>{known})\b(?:=(?P<value>'[^']*'|[\w.+-]*\w))?`?(?![\w('])"
+    return re.sub(rf"{pattern}|{QUOTED_OR_CALL}", translate, text)
+
+
+def refuse_own_input(option: str, out: str, inputs: dict[str, str | None]) -> None:
+    """Raise ValueError if a command would replace a file that it reads, however the two are spelled or linked.
+
+    out: "-" is standard output. inputs: what each file is -> its path.
+    """
+    try:
+        target = os.fstat(1) if out == "-" else os.stat(out)
+    except OSError:
+        return  # a new file
+    for what, path in inputs.items():
+        try:
+            same = path is not None and path != "-" and os.path.samestat(target, os.stat(path))
+        except OSError:
+            continue
+        if same and stat.S_ISREG(target.st_mode):
+            written = "standard output" if out == "-" else f"{option} {literal(out)}"
+            raise ValueError(f"{written} is {what} itself: give {option} another name")

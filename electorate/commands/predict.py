@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from electorate.commands.options import add_model_and_table, add_table_options, source_of
+from electorate.commands.options import add_model_and_table, add_table_options, refuse_own_input, source_of
+from electorate.escape import literal
 from electorate.tables.source import FORMATS, Source, TableError, arrow
 
 EXAMPLES = """examples:
@@ -32,12 +33,14 @@ def run(options: argparse.Namespace) -> int:
 
     if "prediction" in options.keep or len(set(options.keep)) < len(options.keep):
         raise ValueError("--keep names a column twice, or one called 'prediction'")
+    refuse_own_input("--out", options.out, {"the model": options.model, "the table": options.table})
     source = source_of(options)
     model = None if options.proba else read_quickly(options.model)  # for labels alone it needs no estimator
     if model is None:
         from electorate import load
 
         model = load(options.model)
+    _check_proba(model, options)
     kinds, count = columns_of(model), 0
     with open_writer(options.out, options.out_format) as out:
         parts, table_of = open_parts(source, kinds, options.keep)
@@ -61,6 +64,17 @@ def run(options: argparse.Namespace) -> int:
             raise source.error("the table has no rows")
     print(f"{count} rows", file=sys.stderr)
     return 0
+
+
+def _check_proba(model: Any, options: argparse.Namespace) -> None:
+    """Raise ValueError if there are no probabilities, or their columns have the names of kept ones."""
+    if not options.proba:
+        return
+    if not hasattr(model, "classes_"):
+        raise ValueError("--proba is for classes, and this model predicts numbers: leave it out")
+    both = {f"P({label})" for label in model.classes_.tolist()} & set(options.keep)
+    if both:
+        raise ValueError(f"--keep {literal(min(both))!r} is also a column that --proba writes: rename it in the table")
 
 
 def _error(source: Source, part: Any, n_before: int, message: str, row: int) -> TableError:

@@ -6,8 +6,9 @@ import shlex
 import sys
 
 from electorate.commands.model_rows import read_rows
-from electorate.commands.options import add_model_and_table, add_skip_option, add_table_options
+from electorate.commands.options import add_model_and_table, add_skip_option, add_table_options, refuse_own_input
 from electorate.escape import literal
+from electorate.safe_write import check_writable
 
 EXAMPLES = """examples:
   electorate report adult.model unseen.csv --target income -o report.html
@@ -28,6 +29,8 @@ def add_options(one: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     from electorate import html_report, load
 
+    check_writable(options.out)
+    refuse_own_input("--out", options.out, {"the model": options.model, "the table": options.table})
     model = load(options.model)
     X, y = read_rows(model, options)
     title = options.title or f"{type(model).__name__} on {os.path.basename(options.table)}"

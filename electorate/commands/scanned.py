@@ -1,6 +1,7 @@
 """Tables that commands read batch by batch: those that take too large a share of memory, or all with --scan always."""
 
 import argparse
+import errno
 import glob
 import os
 import sys
@@ -13,8 +14,10 @@ from typing import Any, TextIO
 import numpy as np
 
 from electorate.arrays import AnyArray
+from electorate.commands.model_rows import refuse_feature
 from electorate.commands.options import no_target
 from electorate.escape import literal
+from electorate.tables.reading import TableRequest, no_features
 from electorate.tables.source import Source
 
 SHARE = 3  # a table that takes more than the free memory over this is read batch by batch
@@ -45,12 +48,13 @@ def wants_scan(options: argparse.Namespace, source: Source) -> bool:
 def bytes_in_memory(source: Source) -> int:
     """About how much memory a file takes when all of it is read."""
     size = os.path.getsize(source.path)
-    if source.kind == "parquet":
+    is_packed = source.path.lower().endswith(".gz")
+    if source.kind == "parquet" and not is_packed:
         from electorate.tables.binary import open_binary
 
         meta = open_binary(source).file.metadata
         return max(size, sum(int(meta.row_group(i).total_byte_size) for i in range(meta.num_row_groups)))
-    return size * UNPACKED if source.path.lower().endswith(".gz") else size
+    return size * UNPACKED if is_packed else size
 
 
 @dataclass(frozen=True)
@@ -70,7 +74,7 @@ class ScannedData:
 
 def read_scanned(options: argparse.Namespace, source: Source) -> ScannedData:
     """Open a table, and read its target."""
-    opened = open_scan(source, options.target, options.skip_missing_target)
+    opened = open_scan(source, options.target, options.skip_missing_target, options.weights)
     if options.target is None:
         raise no_target(source, opened.names or [])
     wanted = [options.target, *([] if options.weights is None else [options.weights])]
@@ -79,17 +83,21 @@ def read_scanned(options: argparse.Namespace, source: Source) -> ScannedData:
     if not (source.is_text and not os.path.isdir(source.path)):
         kept = [opened.names[place] for place in source.training_places(opened.names)]
     features = [name for name in kept if name not in wanted]
+    if not features:
+        raise no_features(source, TableRequest(options.target, options.weights))
     return scanned_data(opened, features, options)
 
 
-def open_scan(source: Source, target: str | None, skip_missing_target: bool) -> Any:
+def open_scan(source: Source, target: str | None, skip_missing_target: bool, weights: str | None = None) -> Any:
     """Return the source of batches of a file, a folder or a pattern."""
+    if source.path != "-" and not os.path.exists(source.path) and not glob.has_magic(source.path):
+        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), source.path)
     if source.is_text and not os.path.isdir(source.path):
         if skip_missing_target:
             raise source.error("--skip-missing-target needs the table in memory: add --scan never, or use Parquet")
         from electorate.scans.text import TextSource
 
-        return TextSource(source, target)
+        return TextSource(source, target, weights)
     from electorate.scans.files import open_dataset
 
     if source.types:
@@ -152,7 +160,8 @@ def scan_labelled(model: Any, source: Source, options: argparse.Namespace) -> tu
     kinds = columns_of(model)
     if options.target is None:
         raise source.error("which column is the target? Add --target COLUMN")
-    known = replace(source, types=kinds) if source.is_text else source
+    refuse_feature(source, kinds, options.target)
+    known = replace(source, types=kinds) if source.is_text and source.is_file else source
     opened = open_scan(known, options.target, options.skip_missing_target)
     source.find_all([*kinds, options.target], opened.names)
     data = scanned_data(opened, list(kinds), argparse.Namespace(target=options.target, weights=None, quiet=False))

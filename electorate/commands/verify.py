@@ -49,11 +49,13 @@ def facts(model: Any) -> dict[str, Any]:
 
 
 def _parts(model: Any) -> dict[str, Any]:
-    """The voters, or the models of a stack."""
+    """The voters, the models of a stack, or the name of a model of scikit-learn."""
     if hasattr(model, "weights_"):
         shares = zip(model.weights_.tolist(), model.names_, strict=True)
-        voters = sum(len(one.steps_) for one in model.estimators_)
+        voters = sum(len(getattr(one, "steps_", ())) for one in model.estimators_)
         return {"models": [f"{weight:.6g} {name}" for weight, name in shares], "voters": voters}
+    if not hasattr(model, "steps_"):
+        return {"model": model.summary_}
     return {"voters": len(model.steps_), "stop_reason": model.stop_reason_}
 
 

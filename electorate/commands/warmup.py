@@ -19,6 +19,7 @@ def add_options(one: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     from electorate import AdaBoostClassifier, Stumps, Trees
     from electorate.comparison.algorithms import OURS, Facts, set_supported
+    from electorate.estimators.peers import PeerRegressor
 
     started = time.perf_counter()
     rng = np.random.default_rng(0)
@@ -36,6 +37,7 @@ def run(options: argparse.Namespace) -> int:
     many = rng.normal(size=(5_000, 4))  # enough rows for two threads
     for family in (Stumps(), Trees(2)):
         AdaBoostClassifier(family, n_estimators=2, n_jobs=2).fit(many, many[:, 0] > 0)
+    PeerRegressor("hgb", n_estimators=2, categorical_features=[3]).fit(X, targets["regression"]).predict(X)
     if not options.quiet:
         print(f"kernels compiled and cached, {time.perf_counter() - started:.0f} s", file=sys.stderr)
     return 0

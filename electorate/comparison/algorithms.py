@@ -14,6 +14,7 @@ from typing import Any
 from sklearn.base import clone, is_classifier
 
 from electorate.comparison.peers import LIBRARIES, Gradient, check_installed
+from electorate.estimators.outside_fits import is_storable
 from electorate.registry import ALGORITHMS
 
 BINARY, MULTICLASS, REGRESSION = "binary", "multiclass", "regression"
@@ -277,7 +278,7 @@ OURS = (
 class Scikit:
     """Makes a model of scikit-learn that our files can hold."""
 
-    kind: str
+    kind: Any  # its name, or an estimator
     is_classifier: bool
 
     def __call__(self, facts: Facts) -> Any:
@@ -414,9 +415,17 @@ def _of_user(item: Any) -> Algorithm:
         )
     tasks = CLASSIFICATION if is_classifier(estimator) else (REGRESSION,)
     name = name or _name_of(estimator)
+    if is_storable(estimator):
+        make = partial(_stored, estimator, tasks == CLASSIFICATION)
+        return Algorithm(name, tasks, make, ({},), peer=True, wave=0)
     return Algorithm(
         name, tasks, partial(_clone, estimator), ({},), peer=True, wave=0, stackable=False, takes_table=True
     )
+
+
+def _stored(estimator: Any, is_classifier: bool, facts: Facts) -> Any:
+    """A model of scikit-learn that our files can hold."""
+    return Scikit(clone(estimator), is_classifier)(facts)
 
 
 def _clone(estimator: Any, facts: Facts) -> Any:

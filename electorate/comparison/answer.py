@@ -36,7 +36,8 @@ class Facts:
 
 def sentences(facts: Facts) -> list[str]:
     """The answer, the most important first."""
-    return [_use(facts), _sure(facts), *_rare(facts), *_confused(facts), *_picked(facts), _source(facts)]
+    more = [*_rare(facts), *_confused(facts), *_threshold(facts)]
+    return [_use(facts), _sure(facts), *more, *_picked(facts), _source(facts)]
 
 
 def wrapped(lines: list[str]) -> list[str]:
@@ -157,6 +158,15 @@ def _confused(facts: Facts) -> list[str]:
         return []
     true, called = (literal(str(facts.classes[k]), LONGEST) for k in facts.ranking.confused)
     return [f"Most often confused: {true!r} is taken for {called!r}."]
+
+
+def _threshold(facts: Facts) -> list[str]:
+    """Where the metric wants another decision than the more probable class."""
+    threshold = facts.ranking.chosen.recipe.threshold
+    if threshold == 0.5 or len(facts.classes) != 2:
+        return []
+    label = literal(str(facts.classes[1]), LONGEST)
+    return [f"Predict {label!r} where its probability is above {threshold:.3f}: the {facts.metric.head} is for that."]
 
 
 def _picked(facts: Facts) -> list[str]:

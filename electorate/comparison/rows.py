@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from electorate.data.coded_matrix import as_table, read_categories, read_matrix, widest_of
-from electorate.data.inputs import check_labels
+from electorate.data.inputs import NO_ROWS, check_labels
 from electorate.data.targets import check_targets, guess_task
 
 OPTIONAL = ("weight", "group", "time")  # numbers of the rows that may be missing
@@ -84,6 +84,8 @@ def read_target(y: Any, n_rows: int, task: str) -> tuple[NDArray[Any], NDArray[A
     if kind != "classification":
         raise ValueError(f"task is {task!r}: it must be 'auto', 'classification' or 'regression'")
     classes, codes = np.unique(check_labels("compare", y, n_rows), return_inverse=True)
+    if n_rows == 0:
+        raise ValueError(NO_ROWS)
     if len(classes) < 2:
         raise ValueError(f"the target has one class only, {classes.tolist()[0]!r}: there is nothing to compare")
     if len(classes) > max(2, n_rows // 2):

@@ -20,10 +20,9 @@ from electorate.comparison.rows import Rows
 from electorate.comparison.verdicts import droppable
 
 Results = dict[Fit, Result]
-FINALISTS, SETTINGS_OF_FINALISTS = 8, 2  # candidates that pass a screening, and settings of one algorithm among them
-FIRST_FINALISTS = 3  # of these the leaders go through all folds first
+FINALISTS, MOST_ALGORITHMS = 8, 6  # candidates that pass a screening, and algorithms among them: a stack wants several
+FIRST_FINALISTS = 4  # of these the leaders go through all folds first
 PROTECTED = 5  # algorithms whose best candidate is never dropped: it may be a member of the stack
-DROP_DRAWS = 200
 GROWTH = 1.15  # a fit of k times the rows takes about k to the power of this as long
 
 
@@ -82,7 +81,7 @@ class Schedule:
         return [wave for wave in (finalists[:FIRST_FINALISTS], finalists[FIRST_FINALISTS:]) if wave]
 
     def _finalists(self, level: int, results: Results) -> list[int]:
-        """The leaders of a screening: few settings of every algorithm; always the baseline and what the user named."""
+        """The leaders of a screening: always the baseline, and what the user named."""
         tested = self.tested(level, self.splits.numbers(level), results)
         if not tested:
             return []
@@ -90,18 +89,13 @@ class Schedule:
         chooser = Chooser(gathered.table, gathered.algorithms, self.plan.metric)
         losses = chooser.fit(np.ones((1, gathered.table.n_rows))).criterion[0]
         order = sorted(tested, key=lambda c: (float(losses[gathered.of(c)].min()), c))
-        chosen: list[int] = []
-        for c in order:
-            algorithm = self.plan.candidates[c].algorithm
-            earlier = sum(self.plan.candidates[other].algorithm == algorithm for other in chosen)
-            is_named = algorithm in self.named and not earlier
-            if (
-                self.plan.algorithm(c).baseline
-                or is_named
-                or (earlier < SETTINGS_OF_FINALISTS and len(chosen) < FINALISTS)
-            ):
-                chosen.append(c)
-        return sorted(chosen, key=lambda c: not self.plan.algorithm(c).baseline)  # it takes no time: first
+        first = {self.plan.candidates[c].algorithm: c for c in reversed(order)}  # the best setting of each algorithm
+        leaders = [c for c in order if c in first.values() and not self.plan.algorithm(c).baseline]
+        needed = [c for c in leaders[MOST_ALGORITHMS:] if self.plan.candidates[c].algorithm in self.named]
+        second = [c for c in order if c not in first.values() and first[self.plan.candidates[c].algorithm] in leaders]
+        chosen = leaders[:MOST_ALGORITHMS] + needed
+        chosen += second[: max(0, FINALISTS - len(chosen))]
+        return [c for c in order if self.plan.algorithm(c).baseline] + [c for c in order if c in chosen]
 
     def _drop(self, level: int, wave: int, split: int, results: Results, before: Collection[int]) -> frozenset[int]:
         """The candidates to drop after a split, judged on all rows that the level has tested up to it."""
@@ -121,7 +115,7 @@ class Schedule:
             return []
         gathered = self.gather(numbers, candidates, results)
         chooser = Chooser(gathered.table, gathered.algorithms, self.plan.metric)
-        mask = droppable(chooser, PROTECTED, self.plan.seed, DROP_DRAWS)
+        mask = droppable(chooser, PROTECTED, self.plan.seed)
         kept = [
             c for c in candidates if self.plan.candidates[c].algorithm in self.named or self.plan.algorithm(c).baseline
         ]

@@ -14,7 +14,7 @@ from scipy import special
 
 from electorate.arrays import Bools, Floats, Ints
 from electorate.comparison.choice import MOST_MEMBERS, Chooser
-from electorate.comparison.estimate import RARE, Estimate, rarest_share
+from electorate.comparison.estimate import RARE, Estimate, n_draws_for, rarest_share
 from electorate.comparison.out_of_fold import OutOfFold
 
 TRAINING = 1.4  # variance of a mean difference over training sets and rows, relative to that over rows (measured)
@@ -159,20 +159,28 @@ def _largest_difference(drawn: Floats, errors: Floats) -> float:
 # ---------------------------------------------------------------- candidates that may be dropped
 
 
-def droppable(chooser: Chooser, protected: int = MOST_MEMBERS, seed: int = 0, draws: int = 500) -> Bools:
+def droppable(chooser: Chooser, protected: int = MOST_MEMBERS, seed: int = 0) -> Bools:
     """[candidate]: worse than the best so far in more than 99% of draws of the rows tested so far.
 
     BBCD-CV (Tsamardinos, Greasidou and Borboudakis 2018). For candidates of the leading algorithms, as
     many as `protected`, "the best" is the best of their own algorithm: it may become a member of a stack.
     """
     table, algorithm = chooser.table, chooser.algorithm
-    losses = np.where(chooser.is_model, chooser.fit(np.ones((1, table.n_rows))).criterion[0], np.inf)
+    fitted = chooser.fit(np.ones((1, table.n_rows)))
+    losses = np.where(chooser.is_model, fitted.criterion[0], np.inf)
     order = np.argsort(losses, kind="stable")
     first = np.unique(algorithm[order], return_index=True)[1]
     reference = np.full(len(losses), order[0])
     for leader in order[np.sort(first)][:protected]:
         reference[algorithm == algorithm[leader]] = leader
-    drawn = chooser.fit(table.draw(draws, np.random.default_rng([seed, 7]))).criterion
+    n_draws = n_draws_for(table.n_rows, table.n_classes)
+    counts = table.draw(n_draws, np.random.default_rng([seed, 7]))
+    if chooser.criterion == "log_loss":  # with the temperatures of all rows, which saves most of the time
+        weight = counts * table.share
+        rows = chooser.losses[np.arange(len(losses)), fitted.place[0]]
+        drawn = (weight / weight.sum(axis=1, keepdims=True)) @ rows.T
+    else:
+        drawn = chooser.fit(counts).criterion
     return np.asarray(chooser.is_model & (np.mean(drawn > drawn[:, reference], axis=0) > DROP))
 
 

@@ -14,6 +14,7 @@ import narwhals.stable.v2 as nw
 import numpy as np
 
 from electorate.arrays import Floats
+from electorate.data.column_views import floats_of
 from electorate.data.date_text import ORDERS, PARTS, parse_date, part_of_dates
 from electorate.data.factors import Factors, factorise
 from electorate.data.number_text import DECIMALS, LONGEST_UNIT, NumberFormat
@@ -52,7 +53,7 @@ class ReadNumbers:
 
     def clean(self, series: Any) -> list[Any]:
         if series.dtype.is_numeric():
-            return [series.cast(nw.Float64).to_numpy()]
+            return [floats_of(series)]
         return [_by_value(series, self.format.numbers)]
 
     def stored(self) -> Stored:

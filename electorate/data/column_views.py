@@ -74,6 +74,21 @@ class ChunkedView:
         return out
 
 
+def floats_of(series: Any) -> Floats:
+    """Return a series of numbers as float64, NaN where missing. Integers beyond 2^53 are rounded, as NumPy does.
+
+    pyarrow's own cast refuses these, and names no column.
+    """
+    import narwhals.stable.v2 as nw
+
+    if not series.dtype.is_integer():
+        return np.asarray(series.cast(nw.Float64).to_numpy(), dtype=np.float64)
+    present = ~np.asarray(series.is_null().to_numpy(), dtype=np.bool_)
+    values = np.full(len(present), np.nan)
+    values[present] = series.drop_nulls().to_numpy()
+    return values
+
+
 View = AnyArray | ChunkedView
 
 

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from electorate.arrays import AnyArray, Floats, Ints
+from electorate.data.sparse_format import check_sparse
 
 
 def mass_of(counts: Ints, given: float) -> Floats:
@@ -36,7 +37,7 @@ def group_rows(keys: AnyArray, labels: Ints) -> tuple[Ints, Ints]:
 def keys_of_table(X: Any) -> AnyArray:
     """Return a key per row of an array or sparse matrix; of anything but numbers the row number: all are distinct."""
     if hasattr(X, "tocsr"):
-        X = X.tocsr().sorted_indices()
+        X = check_sparse(X).tocsr().sorted_indices()
         X.sum_duplicates()
         ends = zip(X.indptr, X.indptr[1:], strict=False)
         return np.array([X.indices[a:b].tobytes() + b"|" + X.data[a:b].tobytes() for a, b in ends], dtype=object)

@@ -113,6 +113,8 @@ def with_labels(marks: Hashes, y: AnyArray) -> Hashes:
     else:
         labels, place = np.unique(y.astype(str), return_inverse=True)
         numbers = np.array([float(hash_text(label) >> 11) for label in labels.tolist()])[place]
+    if len(marks) != len(numbers):
+        raise ValueError(f"there are {len(marks)} rows and {len(numbers)} labels")
     kernels.fold(numbers, marks)
     return marks
 

@@ -39,9 +39,12 @@ def _refuse_fault(X: Any) -> None:
 
 def _fault_of_compressed(X: Any) -> str | None:
     """What is wrong with the arrays of a CSR, CSC or BSR matrix."""
+    fault = _fault_of_data(X.data, 3 if X.format == "bsr" else 1)
+    if fault is not None:
+        return fault
     rows, columns = X.shape if X.format != "csc" else X.shape[::-1]
     if X.format == "bsr":
-        if X.data.ndim != 3 or X.data.shape[1:] != X.blocksize:
+        if X.data.shape[1:] != X.blocksize:
             return f"its data have the shape {X.data.shape}"
         rows, columns = rows // X.blocksize[0], columns // X.blocksize[1]
     fault = _fault_of_type(X.indptr, "indptr") or _fault_of_type(X.indices, "indices")
@@ -65,6 +68,9 @@ def _fault_of_compressed(X: Any) -> str | None:
 
 def _fault_of_coordinates(X: Any) -> str | None:
     """What is wrong with a COO matrix; also of formats that SciPy turns into it without reading indices."""
+    wrong = _fault_of_data(X.data, 1)
+    if wrong is not None:
+        return wrong
     for name, indices, size in (("row", X.row, X.shape[0]), ("col", X.col, X.shape[1])):
         fault = _fault_of_type(indices, name)
         if fault is None and len(indices) != len(X.data):
@@ -79,16 +85,29 @@ def _fault_of_lists(X: Any) -> str | None:
     if len(X.rows) != X.shape[0] or len(X.data) != X.shape[0]:
         return f"it has {len(X.rows)} lists for the shape {X.shape}"
     for row, (columns, values) in enumerate(zip(X.rows, X.data, strict=True)):
+        if not (isinstance(columns, list) and isinstance(values, list)):
+            return f"row {row} is no pair of lists"
         if len(columns) != len(values):
             return f"row {row} has {len(columns)} columns and {len(values)} values"
+        ok = [isinstance(column, int | np.integer) and 0 <= column < X.shape[1] for column in columns]
+        if not all(ok):
+            return f"row {row} has the index {columns[ok.index(False)]!r}: it must be from 0 to {X.shape[1] - 1}"
     return None
 
 
 def _fault_of_type(indices: Any, name: str) -> str | None:
-    if isinstance(indices, np.ndarray) and indices.ndim == 1 and indices.dtype.kind in "iu":
+    if isinstance(indices, np.ndarray) and indices.ndim == 1 and indices.dtype.kind in "iu" and indices.dtype.isnative:
         return None
     found = f"{indices.ndim}D array of {indices.dtype}" if isinstance(indices, np.ndarray) else type(indices)
     return f"its {name} is a {found}: it must be a one-dimensional array of integers"
+
+
+def _fault_of_data(data: Any, ndim: int) -> str | None:
+    is_plain = isinstance(data, np.ndarray) and data.ndim == ndim and data.dtype.isnative
+    if is_plain and data.dtype.kind in "biufc" and data.dtype != np.float16:  # SciPy has no float16
+        return None
+    found = f"{data.ndim}D array of {data.dtype}" if isinstance(data, np.ndarray) else type(data)
+    return f"its data are a {found}: they must be a {ndim}D array of numbers in the byte order of this machine"
 
 
 def _fault_of_range(indices: Any, size: int, name: str, indptr: Any = None) -> str | None:

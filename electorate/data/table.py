@@ -17,7 +17,7 @@ from electorate.arrays import AnyArray, Floats
 from electorate.cuda.arrays import RowsThere
 from electorate.cuda.device import FLOATS
 from electorate.data.all_reduce import SortedUnion
-from electorate.data.column_views import View, in_one_piece, native_columns, parts_of, views_of
+from electorate.data.column_views import View, floats_of, in_one_piece, native_columns, parts_of, views_of
 from electorate.data.factors import Factors, as_numbers, factorise, hold_numbers, hold_texts, is_missing
 from electorate.data.sparse_format import check_sparse
 
@@ -294,9 +294,7 @@ class FrameTable(Table):
         if view is not None:
             return np.asarray(view[low:high], dtype=np.float64)
         if not self._is_text[column] and column not in self._factors:
-            import narwhals.stable.v2 as nw
-
-            return np.asarray(self._one(column)[low:high].cast(nw.Float64).to_numpy(), dtype=np.float64)
+            return floats_of(self._one(column)[low:high])
         factors = self._factored(column)
         if strict and factors.not_a_number is not None:
             found = f"now holds something else: {factors.not_a_number!r} is not a number"

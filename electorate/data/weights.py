@@ -23,26 +23,20 @@ MOST_TIMES = 2**30  # beyond this total multiplicity a row's own grid would get 
 
 @dataclass(frozen=True)
 class Weights:
-    """times[i]: how often row i counts (0: left out). real[i]: how much each time, in (0, 1]; None: all 1."""
+    """times[i]: how many rows row i stands for, whatever the scale of the weights; 0: it is left out.
+
+    real[i]: how much each of them weighs, in (0, 1]; None: all 1.
+    """
 
     times: Ints
     real: Floats | None
     bits: int
     given: float  # the sum of the weights as they were given: n, where n itself enters a formula
-    each: float = 1.0  # the weight, as given, of counting once
 
     @property
     def unit(self) -> float:
         """Grid units of a channel of 1 on an example that counts once."""
         return 2.0**self.bits if self.real is None else 1.0
-
-    @property
-    def rows(self) -> Ints:
-        """How many rows each row stands for: its sample weight where that is whole, else one."""
-        is_whole = self.each.is_integer() and self.each < MOST_TIMES
-        if is_whole and self.each == 1:
-            return self.times
-        return self.times * int(self.each) if is_whole else np.minimum(self.times, 1)
 
     @property
     def shares(self) -> Floats:
@@ -51,8 +45,8 @@ class Weights:
 
     @property
     def n_counted(self) -> int:
-        """How many rows all rows stand for; scaling weights that are not whole does not change it."""
-        return int(self.rows.sum())
+        """How many rows all rows stand for, whatever the scale of the weights."""
+        return int(self.times.sum())
 
     @property
     def whole(self) -> Ints:
@@ -134,7 +128,7 @@ def read_weights_steps(
         (counted,) = yield Reduce((int((times * np.rint(real * 2.0**bits).astype(np.int64)).sum()),))
         scale = 2.0**-bits
     with np.errstate(over="ignore"):  # more than the largest float64 is inf
-        return Weights(times, real, bits, float(np.ldexp(counted * scale * each, power)), each)
+        return Weights(times, real, bits, float(np.ldexp(counted * scale * each, power)))
 
 
 def _extremes(weight: Floats, group: Ints, n_groups: int) -> Reduce:

@@ -383,6 +383,8 @@ class TargetShard(Shard):
         confidence: Array | float
         if voter.predictions is not None:
             predicted, confidence = abstaining(voter.predictions[self.order[low:high]])
+            if len(voter.outputs):
+                confidence = confidence * voter.outputs[self.order[low:high], 0]
         else:
             assert self.last_leaves is not None
             leaf, (value, share) = self.last_leaves[2][low:high], voter.outputs.T
@@ -406,7 +408,9 @@ class TargetShard(Shard):
             if not isinstance(confidence, float):
                 award[low:high] *= confidence
         self.award = self._numbers(np.float64)
-        self.unit = unit and self.kappas is None  # the confidence of a leaf is 0 or 1
+        assert self.voter is not None
+        own = self.voter.predictions is not None and len(self.voter.outputs) > 0
+        self.unit = unit and self.kappas is None and not own  # the confidence of a leaf is 0 or 1
         return float(award.min(initial=np.inf)), float(award.max(initial=-np.inf))
 
     def moments(self, alpha: float, floor: float, most: float) -> Moments:

@@ -10,6 +10,7 @@ import os
 import threading
 from contextlib import suppress
 from functools import cache
+from itertools import takewhile
 from typing import Any
 
 import numpy as np
@@ -30,7 +31,7 @@ from electorate.kernels.layouts import (
 )
 from electorate.kernels.team_board import new_board
 from electorate.messages import Change, NodeSplits, SplitArrays
-from electorate.threads import ThreadPool
+from electorate.threads import ThreadPool, started
 
 Histogram = Ints  # [label, column, bin]
 NOTE_SIZE = 2048  # bytes for the arrays of a shard
@@ -61,9 +62,8 @@ class Helpers:
         self.in_use = threading.Lock()  # one job at a time
         for lock in self.locks:
             lock.acquire()
-        self.threads = [threading.Thread(target=self._help, args=(k,), daemon=True) for k in range(n_helpers)]
-        for thread in self.threads:
-            thread.start()
+        threads = (threading.Thread(target=self._help, args=(k,), daemon=True) for k in range(n_helpers))
+        self.threads = list(takewhile(started, threads))
 
     def _help(self, number: int) -> None:
         while not self.closed:

@@ -28,12 +28,22 @@ class Certified:
         eps: float | None = None,
         equal_rows: str = "refuse",
         draws: int = 0,
+        pseudo_dimension: int | None = None,
+        loss: Any = None,
     ) -> Any:
         """Bounds that are proved for this model: see :func:`electorate.certificate`."""
         import electorate  # its public functions import the estimators
 
         return electorate.certificate(
-            self, train=train, heldout=heldout, delta=delta, eps=eps, equal_rows=equal_rows, draws=draws
+            self,
+            train=train,
+            heldout=heldout,
+            delta=delta,
+            eps=eps,
+            equal_rows=equal_rows,
+            draws=draws,
+            pseudo_dimension=pseudo_dimension,
+            loss=loss,
         )
 
     def convergence(self) -> Any:

@@ -15,11 +15,11 @@ from electorate.arrays import AnyArray, Floats
 from electorate.data import inputs
 from electorate.data.row_subset import take_rows
 from electorate.data.split import deal_rows
-from electorate.data.table import read_table
 from electorate.estimators.base import BoostedModel, StopsEarly
 from electorate.estimators.voting import VotingClassifier
 from electorate.model.calibration import fit_temperature, log_probabilities, read_temperature
 from electorate.model.links import Link
+from electorate.model.voter_outputs import count_rows
 from electorate.model.voter_view import Voters
 from electorate.modelfile import Contents
 from electorate.training.classification import fit_classifier, groups_of
@@ -135,7 +135,7 @@ class BoostedClassifier(VotingClassifier, BoostedModel):
             raise ValueError(f"calibrate: cv is {cv!r}: it must be an integer of at least 2, or None")
         refuse_lazy_for(f"{type(self).__name__}.calibrate", X)
         X = inputs.indexable(X)
-        labels = self._read_y(y, read_table(X).n_rows)
+        labels = self._read_y(y, count_rows(self._check_rows(X, reset=False)))
         unknown = np.setdiff1d(labels, self.classes_)
         if len(unknown):
             raise ValueError(f"calibrate: the model has not been trained with the class {unknown[:1].tolist()[0]!r}")

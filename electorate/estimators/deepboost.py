@@ -54,9 +54,11 @@ class DeepBoostClassifier(RoundsClassifier):
         Phi of v = 1 - y f: exp(v), or log2(1 + exp(v)). Or an object with `value(v)` and `slope(v)`, smooth,
         convex and never falling, such as :class:`electorate.algorithms.losses.SquaredHinge`: its steps are found by a
         line search.
-    complexity : {"published", "provable"}, default="published"
-        The r of the paper (eq. 7 to 9; for trees by the number of splits), or the bound that can be proved for
-        this table.
+    complexity : {"published", "depth", "provable"}, list of numbers or callable, default="published"
+        The r of the paper (eq. 7 to 9; for trees by the number of splits); the same with trees by their depth, from the
+        VC dimension of all trees of that depth (section 4); or the bound that can be proved for this table. The r of
+        `KernelSections` is sqrt(Tr K) / (n B) in each of them. Or your own: a number for each family of a union, such
+        as :func:`empirical_rademacher` gives, or a function r(family, n_splits, depth).
     n_estimators : int, default=100
         The largest number of rounds.
     class_weight : dict, "balanced" or None, default=None
@@ -166,7 +168,7 @@ class DeepBoostClassifier(RoundsClassifier):
     lam: float = 0.01
     beta: float = 0.001
     loss: Any = "exponential"
-    complexity: str = "published"
+    complexity: Any = "published"
 
     _guarantees = proved.Guarantees(
         proved.PENALISED_LOSS, "DeepBoost paper, eq. 4 without its penalty", proved.deepboost
@@ -179,7 +181,7 @@ class DeepBoostClassifier(RoundsClassifier):
         "lam": [Interval(Real, 0, None, closed="left")],
         "beta": [Interval(Real, 0, None, closed="left")],
         "loss": [StrOptions(set(NAMED)), HasMethods(["value", "slope"])],
-        "complexity": [StrOptions({"published", "provable"})],
+        "complexity": [StrOptions({"published", "depth", "provable"}), list, tuple, callable],
     }
 
     # ------------------------------------------------------------ fitting
@@ -195,7 +197,15 @@ class DeepBoostClassifier(RoundsClassifier):
                 f"DeepBoostClassifier cannot boost {type(family).__name__}: its penalty needs the complexity of a "
                 "family, which is not known for fitted estimators: use a family of electorate"
             )
-        for member in getattr(family, "families", [family]):
+        members = getattr(family, "families", [family])
+        if isinstance(self.complexity, list | tuple):
+            numbers = [r for r in self.complexity if isinstance(r, Real) and 0 <= float(r) < np.inf]
+            if len(self.complexity) != len(members) or len(numbers) < len(members):
+                raise ValueError(
+                    f"complexity={self.complexity!r}: give one number for each of the {len(members)} families, none "
+                    "negative"
+                )
+        for member in members:
             if getattr(member, "max_features", None) is not None:
                 raise ValueError(
                     "DeepBoostClassifier searches all columns for the tree that is worth its penalty: "
@@ -213,7 +223,11 @@ class DeepBoostClassifier(RoundsClassifier):
         by_rows = isinstance(bench.family, ByRows)
         d = bench.family.X.shape[1] if by_rows else len(bench.bins.n_bins)
         shape = Shape(numeric=d) if by_rows else shape_of(bench.bins)
-        prices = Prices(float(self.lam), float(self.beta), bench.engine.given, d, shape, self.complexity)
+        given, rows = bench.engine.given, None
+        if by_rows:
+            share = bench.examples.weights.shares
+            rows = bench.family.X[share > 0], share[share > 0] / share.sum() * given
+        prices = Prices(float(self.lam), float(self.beta), given, d, shape, self.complexity, rows)
         search = DeepBoostSearch(bench.family, booster, prices, isinstance(self.loss, str))
         search.resume(past.casts, [past.trace.row(k + 1) for k in range(len(past.casts))])
         return search
@@ -223,6 +237,8 @@ class DeepBoostClassifier(RoundsClassifier):
             raise TypeError(
                 f"a model with a loss of your own ({type(self.loss).__name__}) has no file format: use pickle"
             )
+        if callable(self.complexity):
+            raise TypeError("a model with a complexity of your own, a function, has no file format: use pickle")
         super().save(path)
 
     # ------------------------------------------------------------ the fitted model

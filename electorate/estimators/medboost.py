@@ -39,7 +39,8 @@ SMALLEST = float(np.finfo(np.float64).smallest_subnormal)
 SMALLEST_DIVISOR = float(np.finfo(np.float64).tiny)  # 2 divided by a smaller number may be infinite
 HALVINGS = 10  # of an "auto" eps, at most
 EPS_TRIED = (0.125, 0.25, 0.5, 1.0)  # shares of the spread, when eps is chosen by validation
-RHO_TRIED = (-0.9, -0.7, -0.5, -0.3, -0.1)
+RHO_TRIED = (-0.9, -0.7, -0.5, -0.3, -0.1, 0.0, 0.1, 0.25)
+NU_TRIED = (0.05, 0.1, 0.2, 0.4)
 COSTS = {"zero_one": ZeroOneCost, "linear": LinearCost}
 
 
@@ -66,11 +67,12 @@ class MedBoostRegressor(BoostedRegressor):
         right on every row. "validate": the one of four shares of that distance with the least mean absolute
         error on validation rows.
     rho : "adaptive", "lowest_edge", "validate" or float, default="adaptive"
-        The margin to reach: the edge of each round minus nu; the lowest edge so far minus nu; the best of five
-        constants on validation rows, with the number of rounds; or a constant. Edges are often negative, so 0
-        may give an empty model.
-    nu : float, default=0.1
-        See `rho`. Where it is not less than the edge minus the lowest award, half of that is used.
+        The margin to reach: the edge of each round minus nu; the lowest edge so far minus nu; the best of eight
+        constants from -0.9 to 0.25 on validation rows, with the number of rounds; or a constant. Edges are often
+        negative, so 0 may give an empty model.
+    nu : float or "validate", default=0.1
+        See `rho`. "validate": the best of four numbers from 0.05 to 0.4 on validation rows. Where it is not less than
+        the edge minus the lowest award, half of that is used.
     early_stopping : bool, default=False
         Stop when the mean absolute error of validation rows has not improved by more than `tol` for
         `n_iter_no_change` rounds, and keep the rounds up to the best one.
@@ -124,6 +126,8 @@ class MedBoostRegressor(BoostedRegressor):
         The eps that was used.
     rho_ : float or None
         The constant rho that was used, if one was.
+    nu_ : float
+        The nu that was used, with `nu="validate"`.
     history_ : dict of ndarray
         Per round: step, edge, error ((1 - edge) / 2), rho, log_z, objective (the product of the E_rho of the
         rounds), min_margin, target_margin, margin_error (the share of rows with a margin of at most 0),
@@ -166,7 +170,7 @@ class MedBoostRegressor(BoostedRegressor):
     cost: str | Callable[[Floats, Floats, float], Floats] = "zero_one"
     eps: float | str = "auto"
     rho: float | str = "adaptive"
-    nu: float = 0.1
+    nu: float | str = 0.1
 
     _keeps_monotone = True
     _guarantees = proved.Guarantees(rounds=proved.medboost)
@@ -177,7 +181,7 @@ class MedBoostRegressor(BoostedRegressor):
         "cost": [StrOptions({"zero_one", "linear"}), callable],
         "eps": [Interval(Real, 0, None, closed="neither"), StrOptions({"auto", "validate"})],
         "rho": [Interval(Real, None, None, closed="neither"), StrOptions({"adaptive", "lowest_edge", "validate"})],
-        "nu": [Interval(Real, 0, None, closed="neither")],
+        "nu": [Interval(Real, 0, None, closed="neither"), StrOptions({"validate"})],
     }
 
     # ------------------------------------------------------------ fitting
@@ -190,7 +194,11 @@ class MedBoostRegressor(BoostedRegressor):
 
     @property
     def _needs_validation(self) -> bool:
-        return self.early_stopping or "validate" in (self.eps, self.rho)
+        return self.early_stopping or self._tries_several
+
+    @property
+    def _tries_several(self) -> bool:
+        return "validate" in (self.eps, self.rho, self.nu)
 
     @property
     def _functions(self) -> str | None:
@@ -201,9 +209,9 @@ class MedBoostRegressor(BoostedRegressor):
 
     def _refuse_checkpoint(self) -> None:
         super()._refuse_checkpoint()
-        if "validate" in (self.eps, self.rho):
+        if self._tries_several:
             raise ValueError(
-                "eps or rho is 'validate': a Checkpoint keeps one run, and several are tried; give numbers, or fit "
+                "eps, rho or nu is 'validate': a Checkpoint keeps one run, and several are tried; give numbers, or fit "
                 "without it"
             )
 
@@ -216,6 +224,8 @@ class MedBoostRegressor(BoostedRegressor):
         else:
             all_eps = [float(self.eps)]
         rhos = RHO_TRIED if self.rho == "validate" else (None if isinstance(self.rho, str) else float(self.rho),)
+        if self.nu == "validate" and self.rho in ("adaptive", "lowest_edge"):
+            return [self._try(eps, None, nu) for eps, nu in product(all_eps, NU_TRIED)]
         return [self._try(eps, rho) for eps, rho in product(all_eps, rhos)]
 
     def _as_before(self, one: Try, before: Any) -> Try:
@@ -227,9 +237,9 @@ class MedBoostRegressor(BoostedRegressor):
             eps = one.attributes["eps_"] / 2**halvings
             if eps < self._smallest_eps:
                 return
-            yield self._try(eps, one.attributes["rho_"])
+            yield self._try(eps, one.attributes["rho_"], one.attributes.get("nu_"))
 
-    def _try(self, eps: float, rho: float | None) -> Try:
+    def _try(self, eps: float, rho: float | None, nu: float | None = None) -> Try:
         if eps < self._smallest_eps:
             what = f"eps={eps:g}" if self.eps == eps else f"y varies so little that eps would be {eps:g}, which"
             raise ValueError(
@@ -238,8 +248,9 @@ class MedBoostRegressor(BoostedRegressor):
             )
         cost = COSTS[self.cost](eps) if isinstance(self.cost, str) else GivenCost(eps, self.cost)
         adaptive = LowestEdge if self.rho == "lowest_edge" else AdaptiveRho
-        rule = adaptive(float(self.nu)) if rho is None else ConstantRho(rho)
-        return Try(MedBoost(cost, rule), partial(self._earning, cost), {"eps_": eps, "rho_": rho})
+        chosen = {"eps_": eps, "rho_": rho} | ({} if nu is None else {"nu_": nu})
+        rule = adaptive(float(self.nu if nu is None else nu)) if rho is None else ConstantRho(rho)
+        return Try(MedBoost(cost, rule), partial(self._earning, cost), chosen)
 
     @property
     def _smallest_eps(self) -> float:
@@ -392,7 +403,7 @@ def both_quantiles(votes: Votes | Stage, rho: Any) -> Floats:
 class LocMedBoostRegressor(MedBoostRegressor):
     """LocMedBoost: MedBoost with voters that have a confidence and can abstain.
 
-    Figure 1 of [1]_. A voter h comes with a confidence kappa(x) from 0 to 1; both are chosen together by eq. 1. The
+    Figure 1 of [1]_. A voter h comes with a confidence kappa(x), at least 0; both are chosen together by eq. 1. The
     vote is the weighted median with the weights alpha kappa(x); `confidence` is their mean c(x), eq. 6. Where c(x)
     = 0 the prediction is `fallback_`.
 
@@ -400,11 +411,13 @@ class LocMedBoostRegressor(MedBoostRegressor):
     ----------
     estimator : RegressionTrees, Pool, Columns, a scikit-learn regressor with sample_weight, or None, default=None
         The voters. None means `RegressionTrees(3)`, grown by the edge of eq. 1.
-    confidence_by : {"abstain", "bumps", "constant"}, callable or list of callables, default="abstain"
+    confidence_by : {"abstain", "bumps", "voter", "constant"}, callable or list of callables, default="abstain"
         "abstain": a leaf with a negative edge abstains; for Pool
         and RegressionTrees grown by the edge. Columns abstain where they are missing. "bumps": smooth bumps
-        over one column, bounded below, besides the constant. A function of X returns one number from 0 to 1 per
-        row; of several the best is taken in every round.
+        over one column, bounded below, besides the constant. "voter": that of a scikit-learn regressor with a
+        method `confidence(X)`, one number from 0 to 1 per row. A function of X returns one number per row, none
+        negative; numbers above 1 are divided by the largest one of training, and rho and nu are in units of it. Of
+        several functions the best is taken in every round.
     n_bumps : int, default=8
         How many bumps are tried in every round; each costs a search. They are drawn by `random_state`.
     n_estimators : int, default=100
@@ -418,11 +431,12 @@ class LocMedBoostRegressor(MedBoostRegressor):
         right on every row. "validate": the one of four shares of that distance with the least mean absolute
         error on validation rows.
     rho : "adaptive", "lowest_edge", "validate" or float, default="adaptive"
-        The margin to reach: the edge of each round minus nu; the lowest edge so far minus nu; the best of five
-        constants on validation rows, with the number of rounds; or a constant. Edges are often negative, so 0
-        may give an empty model.
-    nu : float, default=0.1
-        See `rho`. Where it is not less than the edge minus the lowest award, half of that is used.
+        The margin to reach: the edge of each round minus nu; the lowest edge so far minus nu; the best of eight
+        constants from -0.9 to 0.25 on validation rows, with the number of rounds; or a constant. Edges are often
+        negative, so 0 may give an empty model.
+    nu : float or "validate", default=0.1
+        See `rho`. "validate": the best of four numbers from 0.05 to 0.4 on validation rows. Where it is not less than
+        the edge minus the lowest award, half of that is used.
     early_stopping : bool, default=False
         Stop when the mean absolute error of validation rows has not improved by more than `tol` for
         `n_iter_no_change` rounds, and keep the rounds up to the best one.
@@ -476,11 +490,14 @@ class LocMedBoostRegressor(MedBoostRegressor):
         The eps that was used.
     rho_ : float or None
         The constant rho that was used, if one was.
+    nu_ : float
+        The nu that was used, with `nu="validate"`.
     confidences_ : list
         The candidates for a confidence; empty where all are 1 or leaves abstain.
     history_ : dict of ndarray
         Per round: step, edge, error ((1 - edge) / 2), rho, log_z, objective (the product of the E_rho of the
         rounds), min_margin, target_margin, margin_error (the share of rows with a margin of at most 0),
+        confidence (the weighted mean of the voter's, eq. 3; not with `confidence_by="constant"`),
         n_voters, seconds, and validation where there are validation rows.
     stop_reason_ : str
         Why training ended: `n_estimators`, `no_edge` (line 10 of Figure 1), `perfect_voter` (line 8),
@@ -523,7 +540,7 @@ class LocMedBoostRegressor(MedBoostRegressor):
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **MedBoostRegressor._parameter_constraints,
-        "confidence_by": [StrOptions({"abstain", "bumps", "constant"}), callable, list],
+        "confidence_by": [StrOptions({"abstain", "bumps", "voter", "constant"}), callable, list],
         "n_bumps": [Interval(Integral, 1, None, closed="left")],
     }
 
@@ -539,6 +556,11 @@ class LocMedBoostRegressor(MedBoostRegressor):
         if isinstance(how, str):
             if how == "bumps" and not self._is_native:
                 raise ValueError("confidence_by='bumps' needs RegressionTrees or Pool: give functions of X instead")
+            if how == "voter" and not hasattr(self._family(), "confidence"):
+                raise ValueError(
+                    "confidence_by='voter' needs a scikit-learn regressor with a method confidence(X), and "
+                    f"{type(self._family()).__name__} has none"
+                )
             by_edge = self._by_rows or (self._is_native and self._criterion() != "squared_error")
             if how == "abstain" and not by_edge:
                 raise ValueError(

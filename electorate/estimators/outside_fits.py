@@ -78,6 +78,15 @@ def build(model: Any, for_classes: bool, settings: dict[str, Any], random_state:
             wanted = "a classifier" if for_classes else "a regressor"
             raise TypeError(f"model is a {type(model).__name__}: pass {wanted}")
         estimator = clone(model)
+        for name, usual in (
+            ("class_weight", (None, "balanced")),
+            ("categorical_features", (None, "from_dtype", "warn")),
+        ):
+            value = getattr(model, name, None)
+            if not (value is None or isinstance(value, str)) or value not in usual:
+                raise ValueError(
+                    f"{name} of the estimator: pass it to the model around it, which reads labels and columns"
+                )
     known = estimator.get_params(deep=False)
     for name, value in settings.items():
         own, given = name, value
@@ -115,16 +124,14 @@ def fit_to_arrays(
 
 def constant(values: Floats, link: str) -> FloatTrees:
     """Return a model of no trees."""
-    return _sum_of([], np.empty((0, 1, 0)), values, False, link)
+    return _sum_of([], (0, 1), values, False, link)
 
 
 def _fit_constant(estimator: Any, n_rows: int, y: AnyArray, weight: Weight) -> FloatTrees:
     nothing = np.zeros((n_rows, 1))
     if is_classifier(estimator):
-        if estimator.strategy not in ("prior", "most_frequent", "constant"):
-            raise TypeError(
-                f"strategy={estimator.strategy!r} predicts at random, which has no file format: use 'prior'"
-            )
+        if estimator.strategy not in ("prior", "most_frequent"):
+            raise TypeError(f"strategy={estimator.strategy!r} has no file format here: use 'prior' or 'most_frequent'")
         proba = estimator.fit(nothing, y, weight).predict_proba(nothing[:1])[0]
         return constant(np.asarray(proba, dtype=np.float64), "share")
     return constant(np.asarray(estimator.fit(nothing, y, weight).predict(nothing[:1]), dtype=np.float64), "number")
@@ -147,9 +154,9 @@ class _Tree:
 
 
 def _sum_of(
-    trees: list[_Tree], shape: AnyArray, baseline: Floats, is_mean: bool, link: str, sets: AnyArray | None = None
+    trees: list[_Tree], shape: tuple[int, int], baseline: Floats, is_mean: bool, link: str, sets: AnyArray | None = None
 ) -> FloatTrees:
-    """Join trees, round by round. shape: an array of the shape [round, tree]."""
+    """Join trees, round by round. shape: the number of rounds, and of trees of a round. sets: see `FloatTrees`."""
     parts: dict[str, list[AnyArray]] = {
         name: [] for name in ("column", "threshold", "missing_left", "children", "member")
     }
@@ -179,7 +186,7 @@ def _sum_of(
         joined["children"].astype(np.int32).reshape(-1, 2),
         joined["member"].astype(np.int32),
         np.empty((0, SET_BITS // 32), dtype=np.uint32) if sets is None else sets,
-        np.array(roots, dtype=np.int32).reshape(shape.shape[:2]),
+        np.array(roots, dtype=np.int32).reshape(shape),
         leaf.astype(smallest_type(len(distinct))),
         distinct,
         np.array(baseline, dtype=np.float64),
@@ -190,7 +197,8 @@ def _sum_of(
 
 def _distinct_rows(rows: Floats) -> tuple[Floats, Ints]:
     """Return the distinct rows in the order of their first places, and the number of each row among them."""
-    mixed = rows @ np.random.default_rng(0).normal(size=rows.shape[1])  # sorting one number is far faster than a row
+    # Sorting numbers is far faster than sorting rows. A single column is not multiplied, which could round.
+    mixed = rows[:, 0] if rows.shape[1] == 1 else rows @ np.random.default_rng(0).normal(size=rows.shape[1])
     _, first, place = np.unique(mixed, return_index=True, return_inverse=True)
     if not np.array_equal(rows[first][place], rows):
         _, first, place = np.unique(rows, axis=0, return_index=True, return_inverse=True)
@@ -226,7 +234,7 @@ def _mean_trees(estimator: Any) -> FloatTrees:
     for_classes = is_classifier(estimator)
     trees = [_of_sklearn(one.tree_, one.tree_.value[:, 0, :]) for one in fitted]
     n_outputs = trees[0].values.shape[1]
-    return _sum_of(trees, np.empty((len(trees), 1)), np.zeros(n_outputs), True, "share" if for_classes else "number")
+    return _sum_of(trees, (len(trees), 1), np.zeros(n_outputs), True, "share" if for_classes else "number")
 
 
 def _gradient_trees(estimator: Any) -> FloatTrees:
@@ -236,7 +244,7 @@ def _gradient_trees(estimator: Any) -> FloatTrees:
     rate = estimator.learning_rate
     trees = [_of_sklearn(one.tree_, rate * one.tree_.value[:, 0, :]) for one in estimator.estimators_.ravel()]
     baseline = np.asarray(estimator._raw_predict_init(np.zeros((1, estimator.n_features_in_), np.float32)))[0]
-    model = _sum_of(trees, estimator.estimators_, baseline, False, _link(estimator, len(baseline)))
+    model = _sum_of(trees, estimator.estimators_.shape, baseline, False, _link(estimator, len(baseline)))
     if estimator.loss != "exponential":
         return model
     return replace(model, values=2 * model.values, baseline=2 * model.baseline)
@@ -255,7 +263,7 @@ def _fit_histograms(estimator: Any, matrix: Any, y: AnyArray, weight: Weight, wi
                 f"histogram boosting needs a dense matrix, which would have {matrix.shape} cells: use a forest"
             )
         matrix = matrix.toarray()
-    named = [column for column, size in wide.items() if size <= estimator.max_bins]
+    named = [column for column, size in wide.items() if 0 < size <= estimator.max_bins]
     estimator.set_params(categorical_features=named or None)
     estimator.fit(matrix, y, sample_weight=weight)
     order = np.array([*named, *(j for j in range(matrix.shape[1]) if j not in named)])  # as its preprocessor has them
@@ -274,7 +282,7 @@ def _fit_histograms(estimator: Any, matrix: Any, y: AnyArray, weight: Weight, wi
         sets.append(predictor.raw_left_cat_bitsets.reshape(-1, SET_BITS // 32))
         n_sets += len(sets[-1])
     baseline = np.asarray(estimator._baseline_prediction, dtype=np.float64).ravel()
-    shape = np.empty((len(estimator._predictors), len(baseline)))
+    shape = len(estimator._predictors), len(baseline)
     return _sum_of(trees, shape, baseline, False, _link(estimator, len(baseline)), np.concatenate(sets))
 
 
@@ -294,10 +302,10 @@ def _fit_linear(estimator: Any, matrix: Any, y: AnyArray, weight: Weight, wide: 
         prepared = (np.where(np.isnan(block), fill, block) - mean) / scale
         if wide:
             prepared = _with_indicators(prepared, [places[column][one] for column, one in codes.items()])
-    if getattr(estimator, "multi_class", None) == "ovr" or (
+    if getattr(estimator, "multi_class", None) in ("ovr", "multinomial") or (
         getattr(estimator, "solver", None) == "liblinear" and len(np.unique(y)) > 2
     ):
-        raise TypeError("one model per class has no file format here: use another solver, such as 'lbfgs'")
+        raise TypeError("this form of several classes has no file format here: use solver='lbfgs' and no multi_class")
     estimator.fit(prepared, y, sample_weight=weight)
     coefficients = np.atleast_2d(np.asarray(estimator.coef_, dtype=np.float64)).T
     intercept = np.broadcast_to(np.asarray(estimator.intercept_, dtype=np.float64), coefficients.shape[1:])
@@ -326,11 +334,14 @@ def _standards(matrix: Any, weight: Weight) -> tuple[Floats, Floats, Floats]:
         filled.data = np.abs(np.nan_to_num(matrix.data))
         scale = filled.max(axis=0).toarray().ravel() if matrix.shape[0] else np.zeros(matrix.shape[1])
         return np.zeros(matrix.shape[1]), np.zeros(matrix.shape[1]), np.where(scale > 0, scale, 1.0)
-    own = np.ones(len(matrix)) if weight is None else weight
+    share = np.full(len(matrix), 1 / len(matrix)) if weight is None else weight / weight.sum()
     known = ~np.isnan(matrix)
-    mass = own @ known
-    fill = np.divide(own @ np.where(known, matrix, 0.0), mass, out=np.zeros(matrix.shape[1]), where=mass > 0)
-    spread = np.sqrt(own @ np.square(np.where(known, matrix, fill) - fill) / own.sum())
+    mass = share @ known
+    fill = np.divide(share @ np.where(known, matrix, 0.0), mass, out=np.zeros(matrix.shape[1]), where=mass > 0)
+    distance = np.where(known, matrix, fill) - fill
+    largest = np.abs(distance).max(axis=0, initial=0.0)  # squares of it may overflow
+    largest[largest == 0] = 1.0
+    spread = largest * np.sqrt(share @ np.square(distance / largest))
     noise = len(matrix) * np.finfo(np.float64).eps * np.abs(fill)  # of a constant column
     return fill, fill, np.where(spread > noise, spread, 1.0)
 

@@ -203,10 +203,6 @@ class PeerModel(Undoing, Certified, SavedModel):
         name = type(self.model).__name__
         tags.input_tags.sparse = True
         tags.input_tags.allow_nan = not name.startswith("GradientBoosting")
-        if self.model == "constant":
-            scored = tags.classifier_tags or tags.regressor_tags
-            if scored is not None:  # the mixins come after
-                scored.poor_score = True
         return tags
 
     # ------------------------------------------------------------ files

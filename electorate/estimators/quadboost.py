@@ -60,8 +60,11 @@ class QuadBoosted(StopsEarly):
     def _default_family(self) -> Pool:
         return Pool()
 
-    def _rules(self, unit: float, n: float, n_voters: int) -> WeightRules:
-        """How weights are set. n: the total weight of the rows, as it was given; unit: that of training, in y."""
+    def _rules(self, unit: float, n: float, log_count: float) -> WeightRules:
+        """How weights are set. n: the total weight of the rows, as it was given; unit: that of training, in y.
+
+        log_count: the logarithm of the number of voters, or of the labelings of the rows by a family.
+        """
         lam = float(self.lam) / unit if self.penalty == "l1" else float(self.lam)
         most = math.inf if self.alpha_max is None else self.alpha_max / unit
         return WeightRules(PENALTIES[self.penalty](lam, most), self.reweight, self.tol / unit**2, self.max_voters)
@@ -131,8 +134,9 @@ class QuadBoostClassifier(QuadBoosted, RoundsClassifier):
         None: the risk alone. "l1": risk + 2 lam abs(alpha)_1. "l2": risk + lam sum alpha^2. "linf": the risk
         over weights of at most `alpha_max`.
     lam : float or "theory", default=0.01
-        The penalty of L1 and L2. "theory", for `Pool` and `Columns`: the penalty of Theorem 1. L1: four times the
-        Rademacher complexity R of the voters. L2 and Linf, with `reweight="greedy"`: each round lowers the bound,
+        The penalty of L1 and L2. "theory": the penalty of Theorem 1. L1: four times the Rademacher complexity R of the
+        voters, counted for pools and columns, and by their labelings of the rows for other families over bins. L2 and
+        Linf, for `Pool` and `Columns` with `reweight="greedy"`: each round lowers the bound,
         risk + 8 R n^(1 - 1/p) abs(alpha)_p for n distinct voters (Lemma 1), and training stops if no voter lowers
         it. Below about ten thousand rows the model is then empty, with a warning.
     alpha_max : float or None, default=0.1
@@ -274,7 +278,13 @@ class QuadBoostClassifier(QuadBoosted, RoundsClassifier):
         family = self._family()  # residuals have signs: neither purity nor log-odds can be taken of them
         name, booster = type(family).__name__, type(self).__name__
         if self.lam == "theory" and not isinstance(family, Pool | Columns):
-            raise ValueError(f"lam='theory' counts the voters of a Pool or of Columns, not of {name}: give a number")
+            if not (self._is_native and hasattr(family, "log_count")):
+                raise ValueError(f"lam='theory' counts voters or their labelings, not those of {name}: give a number")
+            if self.penalty != "l1":
+                raise ValueError(
+                    f"lam='theory' with penalty={self.penalty!r} gives every voter its best weight under the bound, "
+                    f"which a Pool or Columns allow and {name} do not: use penalty='l1'"
+                )
         if not hasattr(family, "best"):
             if not is_regressor(family):
                 raise ValueError(
@@ -285,10 +295,10 @@ class QuadBoostClassifier(QuadBoosted, RoundsClassifier):
         elif getattr(family, "leaves", "auto") not in ("auto", "label"):
             raise ValueError(f"{booster} needs voters over bins with outputs -1 or 1: use {name}(leaves='label')")
 
-    def _rules(self, unit: float, n: float, n_voters: int) -> WeightRules:
+    def _rules(self, unit: float, n: float, log_count: float) -> WeightRules:
         if self.lam != "theory":
-            return super()._rules(unit, n, n_voters)
-        lam = theory_lam(massart(n, math.log(2 * max(n_voters, 1))))
+            return super()._rules(unit, n, log_count)
+        lam = theory_lam(massart(n, log_count))
         most = math.inf if self.alpha_max is None else float(self.alpha_max)
         penalty: Penalty = PENALTIES[self.penalty](lam, most)
         if self.penalty in BOUNDS:

@@ -206,8 +206,8 @@ class QuadBoostRegressor(QuadBoosted, TargetModel):
         if getattr(family, "criterion", "") == "edge" and isinstance(family, RegressionTrees):
             raise ValueError("QuadBoostRegressor grows trees by least squares: use RegressionTrees(criterion='auto')")
 
-    def _rules(self, unit: float, n: float, n_voters: int) -> WeightRules:
-        return replace(super()._rules(unit, n, n_voters), rate=float(self.learning_rate))
+    def _rules(self, unit: float, n: float, log_count: float) -> WeightRules:
+        return replace(super()._rules(unit, n, log_count), rate=float(self.learning_rate))
 
     def _refuse_lazy(self, X: Any) -> None:
         refuse_lazy(self, X)

@@ -50,8 +50,9 @@ class Exported:
         Returns
         -------
         str
-            The expression, or a query that adds the columns ``prediction`` and ``decision`` (``decision_0``,
-            ``decision_1``, ... for more than two classes) to those of the table.
+            The expression, or a query. Its columns are ``prediction`` and, for a classifier, ``decision``
+            (``decision_0``, ``decision_1``, ... for more than two classes), then those of the table, whatever they are
+            called. Those of a classifier are followed by the decisions once more, under names that no table has.
 
         Notes
         -----
@@ -63,15 +64,17 @@ class Exported:
         >>> from electorate import AdaBoostClassifier
         >>> model = AdaBoostClassifier(n_estimators=1).fit([[1.0], [2.0], [4.0], [5.0]], [0, 0, 1, 1])
         >>> print(model.to_sql("rows"))
-        SELECT *, CASE WHEN "decision" > 0 THEN 1 ELSE 0 END AS "prediction"
+        SELECT CASE WHEN "decision 25b688d1955a 0" > 0 THEN 1 ELSE 0 END AS "prediction",
+        "decision 25b688d1955a 0" AS "decision",
+        votes.*
         FROM (
-        SELECT *,
-        2.0e0 * (0.0e0 + CASE
-          WHEN "x0" <= 3.0e0 THEN (-1.0e0)
-          WHEN "x0" <= 1.7976931348623157e308 THEN 1.0e0
-          ELSE (-1.0e0)
-        END) AS "decision"
-        FROM rows
+        SELECT given.*,
+        4.0e0 * (0.0e0 + CASE
+          WHEN CAST(given."x0" AS DOUBLE PRECISION) <= 3.0e0 THEN (-0.5e0)
+          WHEN CAST(given."x0" AS DOUBLE PRECISION) <= 1.7976931348623157e308 THEN 0.5e0
+          ELSE (-0.5e0)
+        END) AS "decision 25b688d1955a 0"
+        FROM (SELECT * FROM rows) AS given
         ) AS votes
         """
         from electorate.export.sql import to_sql

@@ -8,6 +8,7 @@ from sklearn.utils.validation import check_is_fitted
 from electorate.model.ensemble import LEAF, Ensemble
 from electorate.model.model_trees import model_trees
 from electorate.model.text import column_names
+from electorate.optional import dataframe
 
 
 def to_frame(model: Any) -> Any:
@@ -31,7 +32,7 @@ def to_frame(model: Any) -> Any:
         "left": [int(child) if child >= 0 else None for child in ensemble.children[:, 0]],
         "right": [int(child) if child >= 0 else None for child in ensemble.children[:, 1]],
     }
-    return _frame(columns | _outputs(model, ensemble, inner))
+    return dataframe(columns | _outputs(model, ensemble, inner), "to_frame")
 
 
 def _left_levels(model: Any, ensemble: Ensemble, node: int) -> list[Any] | None:
@@ -58,12 +59,3 @@ def _outputs(model: Any, ensemble: Ensemble, inner: Any) -> dict[str, Any]:
     if ensemble.n_outputs == 1:
         return {"output": values[:, 0]}
     return {f"output {label}": values[:, k] for k, label in enumerate(model.classes_.tolist())}
-
-
-def _frame(columns: dict[str, Any]) -> Any:
-    """Return a pandas dataframe, or a polars one where pandas is not installed."""
-    try:
-        import pandas as frames
-    except ImportError:
-        import polars as frames
-    return frames.DataFrame(columns)

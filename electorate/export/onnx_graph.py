@@ -1,29 +1,21 @@
 """A small builder of ONNX graphs: nodes are added in order, each returns the name of its output."""
 
-from importlib import import_module
 from typing import Any
 
 import numpy as np
 
 from electorate.arrays import AnyArray
+from electorate.optional import optional
 
 OPSET, ML_OPSET, IR_VERSION = 21, 5, 10
 ML = "ai.onnx.ml"
-
-
-def require_onnx() -> Any:
-    """Return the package onnx; ImportError with what to install."""
-    try:
-        return import_module("onnx")
-    except ImportError as error:
-        raise ImportError("to_onnx needs the package onnx: pip install electorate[onnx]") from error
 
 
 class OnnxGraph:
     """Nodes, constants and outputs of a graph with one input, `input_name`, of doubles: [row, column]."""
 
     def __init__(self, input_name: str, n_columns: int) -> None:
-        self.onnx = require_onnx()
+        self.onnx = optional("onnx", "to_onnx")
         self.input_name, self.n_columns = input_name, n_columns
         self.nodes: list[Any] = []
         self.constants: list[Any] = []

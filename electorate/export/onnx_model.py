@@ -1,11 +1,11 @@
 """A fitted model as an ONNX ModelProto: one double input; label, probabilities and decision, or prediction."""
 
 import json
-from importlib.metadata import version
 from typing import Any
 
 import numpy as np
 
+from electorate import __version__
 from electorate.export.onnx_graph import OnnxGraph
 from electorate.export.onnx_trees import add_votes
 from electorate.export.summed_trees import SummedTrees, summed_trees
@@ -26,7 +26,7 @@ def to_onnx(model: Any) -> Any:
     else:
         graph.add("Reshape", numbers, graph.constant(np.array([-1])), name="prediction")
         graph.output("prediction", FLOAT)
-    return graph.build(type(source.model).__name__, _metadata(source), version("electorate"))
+    return graph.build(type(source.model).__name__, _metadata(source), __version__)
 
 
 def _add_classes(graph: OnnxGraph, model: Any, numbers: str) -> None:

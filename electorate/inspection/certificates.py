@@ -21,6 +21,7 @@ from electorate.data.bins import EXACT_VALUES, MOST_CATEGORIES
 from electorate.data.cleaning import cleaned_target
 from electorate.data.seen_rows import Seen, marks_of
 from electorate.estimators.certified import refuse_others
+from electorate.estimators.peers import PeerModel
 from electorate.inspection.complexity_classes import (
     DistinctVoters,
     classes_of,
@@ -45,18 +46,23 @@ from electorate.theory.cross_fit import routed_bound
 from electorate.theory.dirichlet import dirichlet_bound
 from electorate.theory.pac_bayes import WeighedVote, gibbs_bound, margin_bound
 from electorate.theory.tandem import cantelli_bound, tandem_bound
+from electorate.theory.training import COST_3, MEAN_EXP
 from electorate.thinning import ThinnedClassifier
 from electorate.training.lazy_inputs import is_lazy, is_scanned, where_rows_are
 from electorate.voters.columns import Columns, ColumnVoter
+from electorate.voters.confidence import Bump, Sure
 from electorate.voters.pool import Pool
 from electorate.voters.pool import Pool as StumpPool
 from electorate.voters.trees import Stumps
 
 QUADBOOST = "QuadBoost paper, Theorem 1, p = 1"
+QUADBOOST_P = "QuadBoost paper, Theorem 1"
+CATEGORIES = "every category that can occur is among the rows, and was fixed before they were drawn"
 DEEPBOOST = "DeepBoost paper, Theorem 1, uniform in rho"
+ONE_CLASS = "Koltchinskii and Panchenko 2002, uniform in rho"
 BERNSTEIN = "VadaBoost paper, Theorem 1: Maurer and Pontil 2009, Theorem 6"
 OCCAM = "Occam's razor: Blumer et al. 1987, binomial tail"
-FIXED_BEFORE = "the parameters, the seed and the labels that can occur were fixed before the rows were seen"
+FIXED_BEFORE = "the parameters and the seed were fixed before the rows were seen"
 FIXED_PARTS = "the number of parts, the salt and the estimator were fixed before the rows were seen"
 SEEGER = "PAC-Bayes-kl: Seeger 2002, Maurer 2004; twice the loss of a drawn voter"
 LANGFORD = "Langford, Seeger and Megiddo 2001"
@@ -86,6 +92,8 @@ def certificate(
     eps: float | None = None,
     equal_rows: str = "refuse",
     draws: int = 0,
+    pseudo_dimension: int | None = None,
+    loss: str | Loss | None = None,
 ) -> Certificate:
     """Every bound on the risk of this fitted model that can be proved, with its value, its terms and its assumptions.
 
@@ -110,6 +118,13 @@ def certificate(
     draws : int, default=0
         For stumps and columns: how many random labelings to draw for a Monte Carlo estimate of the complexity, with its
         own confidence paid for, instead of the count.
+    pseudo_dimension : int, optional
+        Of the regressors that a median votes over, where they are not a family of electorate: d + 1 for linear ones of
+        d columns. It must not depend on the rows.
+    loss : {"hinge", "squared hinge", "quadratic", "exponential", "logistic"} or Loss, optional
+        A further loss for Theorem 1 of QuadBoost: "logistic" is log2(1 + exp(-y f)). A
+        ``electorate.theory.bounds.Loss(name, of, lipschitz)`` of your own is checked at 65,537 points: it must be at
+        least 1 where y f <= 0, and the steepness of its clipped version at most `lipschitz`.
 
     Returns
     -------
@@ -129,6 +144,9 @@ def certificate(
         raise ValueError(f"delta={delta!r}: it must be a number between 0 and 1")
     if equal_rows not in ("refuse", "allow"):
         raise ValueError(f"equal_rows={equal_rows!r}: it must be 'refuse' or 'allow'")
+    if pseudo_dimension is not None and not (isinstance(pseudo_dimension, int) and pseudo_dimension > 0):
+        raise ValueError(f"pseudo_dimension={pseudo_dimension!r}: it must be a positive integer")
+    named = None if loss is None else bounds.checked_loss(loss)
     model = getattr(model, "best_estimator_", model)
     refuse_others(model, "certificate")
     check_is_fitted(model)
@@ -149,9 +167,15 @@ def certificate(
         risk += _weighed_bounds(model, rows, delta, equal_rows)
     if rows is not None and isinstance(model, StackedModel):
         risk.append(refused("margins", DEEPBOOST, "a mean of models: nothing bounds how complex it is"))
+    elif rows is not None and isinstance(model, PeerModel):
+        risk.append(refused("margins", DEEPBOOST, "a model of scikit-learn: no theorem here bounds how complex it is"))
     elif rows is not None and not risk_is_own(model):
         labels = hasattr(model, "classes_")
-        risk += _vote_bounds(model, rows, delta, draws) if labels else _median_bounds(model, error, rows, delta)
+        risk += (
+            _vote_bounds(model, rows, delta, draws, named)
+            if labels
+            else _median_bounds(model, error, rows, delta, pseudo_dimension)
+        )
     training = [] if risk_is_own(model) else training_bounds(model, train)
     return Certificate(type(model).__name__, error.words, delta, tuple(risk), tuple(training), tuple(notes))
 
@@ -322,14 +346,21 @@ class BinaryVote:
 
     margins: Floats
     wrong: Floats  # 0 or 1
+    counted: bool  # whether the number of categories is that of the rows
     parts: DistinctVoters
     shares: Floats  # of |alpha|_1 in every complexity class
     complexities: list[Complexity]
     whole: Complexity  # all classes as one family
     log_any: float | None  # of the labelings of any 2 n rows by one voter
 
-    def vote_bound(self, delta: float, loss: Loss) -> Terms:
-        return bounds.vote_bound(self.margins, self.parts.count, self.whole, delta, loss)
+    def vote_bound(self, delta: float, loss: Loss, p: float = 1.0) -> Terms:
+        steps = np.abs(self.parts.steps)
+        of = float(np.linalg.norm(steps, p) / steps.sum()) if p > 1 and len(steps) else 1.0
+        return bounds.vote_bound(self.margins, self.parts.count, self.whole, delta, loss, p, of)
+
+    def clipped_bound(self, delta: float) -> Terms:
+        assert self.log_any is not None
+        return bounds.clipped_bound(self.margins, self.log_any, self.parts.count, self.parts.dimension, delta)
 
     def deep_bound(self, delta: float) -> Terms:
         terms = bounds.deep_bound(self.margins, self.shares, self.complexities, delta)
@@ -339,6 +370,10 @@ class BinaryVote:
             terms = {**terms, "as printed": printed}
         return terms
 
+    def one_class_bound(self, delta: float) -> Terms:
+        """The union of all families as one: its complexity is bounded from above by the sum of their labelings."""
+        return bounds.deep_bound(self.margins, np.ones(1), [self.whole], delta)
+
     def bernstein_bound(self, delta: float) -> Terms:
         assert self.log_any is not None
         size = self.parts.count, self.parts.dimension
@@ -346,20 +381,27 @@ class BinaryVote:
         return bounds.bernstein_bound(self.wrong, log_count, delta)
 
 
-def _vote_bounds(model: Any, rows: LabelledRows, delta: float, draws: int) -> list[Bound]:
+def _vote_bounds(model: Any, rows: LabelledRows, delta: float, draws: int, named: Loss | None = None) -> list[Bound]:
     """The bounds on a weighted vote; for several classes fitted one against the rest, their sums."""
     # but for the root of the norm other losses are never smaller than the hinge loss at once or twice the norm
     kinds: list[tuple[str, str, Callable[[BinaryVote, float], Terms], bool]] = [
         (f"vote, {loss.name} loss", QUADBOOST, partial(BinaryVote.vote_bound, loss=loss), loss is HINGE)
-        for loss in dict.fromkeys((HINGE, model._guarantees.loss))
+        for loss in dict.fromkeys((HINGE, model._guarantees.loss, *([] if named is None else [named])))
     ]
+    at_p = "vote, hinge loss, norm of the penalty"
+    if getattr(model, "penalty", None) == "l2":  # its own p; of the other terms only the last root can be smaller
+        kinds.append((at_p, QUADBOOST_P, partial(BinaryVote.vote_bound, loss=HINGE, p=2.0), False))
     kinds += [("margins", DEEPBOOST, BinaryVote.deep_bound, True)]
     kinds += [("variance", BERNSTEIN, BinaryVote.bernstein_bound, True)]
+    if model._guarantees.objective in (COST_3, MEAN_EXP):
+        kinds += [("variance, clipped exponential loss", BERNSTEIN, BinaryVote.clipped_bound, False)]
     try:
         _refuse_vote(model, rows)
         votes = _binary_votes(model, rows, draws)
     except ValueError as why:
         return [refused(name, source, str(why)) for name, source, *_ in kinds]
+    if any(len(vote.complexities) > 1 for vote in votes):  # else both bounds are the same
+        kinds.append(("margins, one class", ONE_CLASS, BinaryVote.one_class_bound, True))
     assumed = [IID]
     if getattr(model, "seen_", None) is None:
         assumed.append("the rows of the fit had no weights (the model has no record of them)")
@@ -367,13 +409,20 @@ def _vote_bounds(model: Any, rows: LabelledRows, delta: float, draws: int) -> li
         assumed.append("the columns are the voters' own, fixed before the rows were drawn")
     no_variance = f"it needs {bounds.FEWEST} rows" if len(rows.y) < bounds.FEWEST else ""
     if any(vote.log_any is None for vote in votes):
-        no_variance = "M(n) counts labelings of any 2 n rows, and the number of categories or kernels has no bound"
-    return [
-        refused(name, source, no_variance)
-        if no_variance and source == BERNSTEIN
-        else proved(name, source, _summed(votes, at), delta, tuple(assumed), offered)
-        for name, source, at, offered in kinds
-    ]
+        no_variance = "M(n) counts labelings of any 2 n rows, and that of sections of a kernel has no bound"
+    found = []
+    for name, source, at, offered in kinds:
+        if no_variance and source == BERNSTEIN:
+            found.append(refused(name, source, no_variance))
+            continue
+        fixed = source == BERNSTEIN and any(vote.counted for vote in votes)
+        more = [CATEGORIES] if fixed else []
+        found.append(proved(name, source, _summed(votes, at), delta, (*assumed, *more), offered and not fixed))
+    if getattr(model, "penalty", None) == "linf":
+        found.append(
+            refused(at_p, QUADBOOST_P, "p = inf is outside of the statement, which needs a finite p")
+        )
+    return found
 
 
 def _summed(votes: list[BinaryVote], at: Callable[[BinaryVote, float], Terms]) -> Callable[[float], Terms]:
@@ -429,7 +478,7 @@ def _binary_votes(model: Any, rows: LabelledRows, draws: int) -> list[BinaryVote
     if draws:
         whole = _drawn(family, rows, shape, draws)
     each: list[Complexity] = [Counted(price, counted) for price in prices] if len(classes) > 1 else [whole]
-    log_any = None if counted else log_all(classes, 2 * n, shape)
+    log_any = log_all(classes, 2 * n, shape)
     made = []
     for label, is_second in enumerate(second):
         parts = parts_of(ensemble, label if len(second) > 1 else -1)
@@ -439,7 +488,7 @@ def _binary_votes(model: Any, rows: LabelledRows, draws: int) -> list[BinaryVote
         votes = f[label] / norm if norm > 0 else np.zeros(n)
         margins = np.clip(np.where(is_second, votes, -votes), -1.0, 1.0) - ROUNDING
         wrong = (np.where(is_second, f[label] <= 0, f[label] > 0)).astype(np.float64)
-        made.append(BinaryVote(margins, wrong, parts, shares / max(norm, 1e-300), each, whole, log_any))
+        made.append(BinaryVote(margins, wrong, counted, parts, shares / max(norm, 1e-300), each, whole, log_any))
     return made
 
 
@@ -509,7 +558,9 @@ def _weighed_vote(model: Any, rows: LabelledRows, equal_rows: str) -> WeighedVot
 # ---------------------------------------------------------------- weighted medians: regressors
 
 
-def _median_bounds(model: Any, error: ErrorRule, rows: LabelledRows, delta: float) -> list[Bound]:
+def _median_bounds(
+    model: Any, error: ErrorRule, rows: LabelledRows, delta: float, dimension: int | None = None
+) -> list[Bound]:
     """Theorem 3 for columns, Theorem 4 for trees; where neither applies, the reasons. Errors are those of `error`.
 
     A median that is too high has half of its votes above y + eps: both sides of the tube are votes of +-1, and the
@@ -517,18 +568,18 @@ def _median_bounds(model: Any, error: ErrorRule, rows: LabelledRows, delta: floa
     """
     finite, infinite = "median, finitely many voters", "median, tubes"
     try:
-        _refuse_median(model, error, rows)
+        _refuse_median(model, error, rows, dimension)
     except ValueError as why:
         found = [refused(infinite, THEOREM_4, str(why))]
         if getattr(model, "confidences_", None):
-            found.append(Bound("median, smooth confidences", THEOREM_5, "up to constants: not a certificate"))
+            found.append(_theorem_5(model, error, rows, dimension, delta))
         return found
     if model._by_rows and any(np.isnan(table).any() for table in rows.tables(model)):
         reason = "some predictions are missing, where voters abstain: the confidences are not constant"
         return [refused(finite, THEOREM_3, reason)]
     assert error.eps is not None  # it is refused above
     margins = tube_margins(model, rows.X, rows.y.astype(np.float64), error.eps)
-    n, complexity = len(margins), _tube_complexity(model, rows)
+    n, complexity = len(margins), _tube_complexity(model, rows, dimension)
 
     def at(part: float) -> Terms:
         return bounds.median_bound(lambda rho: float(np.mean(margins <= rho)), n, complexity, part)
@@ -536,17 +587,38 @@ def _median_bounds(model: Any, error: ErrorRule, rows: LabelledRows, delta: floa
     if model._by_rows:
         return [proved(finite, THEOREM_3, at, delta, (IID, FIXED))]
     reason = "the voters are not a finite set that was fixed before the rows were drawn: Theorem 4 covers them"
-    return [refused(finite, THEOREM_3, reason), proved(infinite, THEOREM_4, at, delta, (IID,))]
+    native = model.vote_.trees is not None
+    assumed = (IID,) if native else (IID, "eps and the pseudo-dimension were fixed before the rows were drawn")
+    return [refused(finite, THEOREM_3, reason), proved(infinite, THEOREM_4, at, delta, assumed)]
 
 
-def _refuse_median(model: Any, error: ErrorRule, rows: LabelledRows) -> None:
+def _theorem_5(model: Any, error: ErrorRule, rows: LabelledRows, dimension: int | None, delta: float) -> Bound:
+    """Its order, with every constant taken as 1, where all that it depends on is known; not a certificate."""
+    name, status = "median, smooth confidences", "up to constants: not a certificate"
+    bumps = [one for one in model.confidences_ if isinstance(one, Bump)]
+    smooth = len(bumps) == sum(not isinstance(one, Sure) for one in model.confidences_)
+    if dimension is None or not bumps or not smooth or error.eps is None or rows.weight is not None:
+        return Bound(name, THEOREM_5, status)
+    least, lipschitz = min(one.least for one in bumps), max(one.lipschitz for one in bumps)
+    n, d = len(rows.y), model.n_features_in_
+
+    def at(rho: float) -> Terms:
+        robust = model.robust_error(rows.X, rows.y, rho)
+        order = bounds.smooth_order(n, rho, dimension, d, lipschitz / least, delta)
+        return {"robust error": robust, "order of the rest": order, "at rho": rho}
+
+    terms = min((at(2.0**-k) for k in range(1, 6)), key=bounds.total)
+    return Bound(name, THEOREM_5, status, bounds.total(terms), terms, offered=False)
+
+
+def _refuse_median(model: Any, error: ErrorRule, rows: LabelledRows, dimension: int | None = None) -> None:
     if not hasattr(model, "vote_"):
         raise ValueError("it is about medians, and this model adds its voters up")
     if error.unknown:
         raise ValueError("no eps defines which predictions are wrong: give eps")
     _refuse_weights(model, rows)
-    if model.vote_.trees is None and not model._by_rows:
-        raise ValueError("foreign voters: nothing bounds how complex they are")
+    if model.vote_.trees is None and not model._by_rows and dimension is None:
+        raise ValueError("foreign voters: nothing bounds how complex they are; give pseudo_dimension if it is known")
     if not model.vote_.n_voters:
         raise ValueError("there are no voters")
     if model.confidences_ or model.vote_.leaves_doubt:
@@ -585,15 +657,18 @@ def tube_margins(model: Any, X: Any, y: Floats, eps: float) -> Floats:
     return out
 
 
-def _tube_complexity(model: Any, rows: LabelledRows) -> Counted:
+def _tube_complexity(model: Any, rows: LabelledRows, dimension: int | None) -> Counted:
     """Of the sets {h > y} on n rows: the splits of a tree part them, and every leaf has n + 1 places among targets.
 
     The targets may be moved by any eps, which the leaves can follow: so eps may have been chosen by the rows. A column
-    marks at most n + 1 sets, whatever eps.
+    marks at most n + 1 sets, whatever eps. The pseudo-dimension of others is the VC dimension of these sets.
     """
     n = len(rows.y)
     if model._by_rows:
         return Counted(massart(n, math.log((n + 1) * model.n_features_in_)), False)
+    if model.vote_.trees is None:
+        assert dimension is not None
+        return Counted(massart(n, bounds.log_sauer(n, dimension)), False)
     shape, counted = columns_shape(model, rows.tables(model))
     depth = 1 if isinstance(model._family(), Pool) else model._family().max_depth
     splits = n - 1 if depth is None else min(n - 1, 2 ** min(depth, 62) - 1)

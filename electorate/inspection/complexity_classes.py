@@ -7,6 +7,7 @@ a pool); a class holds all that it could have been. Every voter is in the cheape
 import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -82,6 +83,12 @@ def rules_class(terms: int) -> ComplexityClass:
     return ComplexityClass(name, lambda n, shape: complexity.log_rules(n, shape, terms), holds)
 
 
+def _is_row_voter(family: Any, ensemble: Any, voter: int) -> bool:
+    """Whether a voter is of a family over whole rows; constant voters are of each."""
+    fitted = ensemble.fitted[voter]
+    return isinstance(fitted, Always) or bool(family.owns(fitted))
+
+
 def classes_of(family: Any, n: int) -> list[ComplexityClass]:
     """The classes of a family on n rows. ValueError, which gives the reason, if its complexity cannot be proved."""
     if isinstance(family, Union):
@@ -101,13 +108,15 @@ def classes_of(family: Any, n: int) -> list[ComplexityClass]:
         deepest = math.ceil(math.log2(max(n, 2))) if family.max_depth is None else min(family.max_depth, DEEPEST)
         return [STUMPS, *(trees_class(depth) for depth in range(2, deepest + 1))]
     if isinstance(family, Columns):
-        return [ComplexityClass("columns", lambda n, shape: complexity.log_columns(shape.columns))]
+        count = lambda n, shape: complexity.log_columns(shape.columns)  # noqa: E731
+        return [ComplexityClass("columns", count, partial(_is_row_voter, family))]
     if isinstance(family, KernelSections):
         if family.kernel != "rbf":
             known = f"k(x, x) of the kernel {family.kernel!r} is known of the rows only"
             raise ValueError(f"{known}: its voters have no bound")
         # 1 / sqrt(n) for the unit ball of a kernel with k(x, x) = 1, and as much for the constant voters
-        return [ComplexityClass("kernel sections", None, r=lambda n: 2 / math.sqrt(n))]
+        name = f"sections of the rbf kernel, gamma={family.gamma}"
+        return [ComplexityClass(name, None, partial(_is_row_voter, family), lambda n: 2 / math.sqrt(n))]
     if hasattr(family, "log_count"):
         return [ComplexityClass(type(family).__name__, family.log_count)]
     raise ValueError(f"nothing bounds how complex {type(family).__name__} voters are: they are foreign")
@@ -207,4 +216,4 @@ def _by_rows(ensemble: Any, voter: int) -> tuple[Any, float, int]:
         return ("always",), float(fitted.sign), 1
     if isinstance(fitted, ColumnVoter):
         return ("column", fitted.column, fitted.scale), float(fitted.sign), 1
-    return ("section", fitted.landmark, abs(fitted.factor)), float(np.sign(fitted.factor)), 1
+    return ("section", fitted.kernel, fitted.landmark, abs(fitted.factor)), float(np.sign(fitted.factor)), 1

@@ -21,9 +21,14 @@ from electorate.theory import training
 from electorate.theory.certificate import Bound, known, refused
 from electorate.theory.training import RATE, Convergence, Run
 from electorate.training.lazy_inputs import in_batches, is_scanned
+from electorate.voters.columns import Columns
+from electorate.voters.pool import Pool
+from electorate.voters.trees import Stumps
+from electorate.voters.union import is_exhaustive
 
 THETAS = (0.0, 0.25, 0.5)
 RHOS = (0.0, 0.25)
+STRONG = (0.0, 0.5, 0.9)  # theta', eq. 18
 ADABOOST_R = "AdaBoost_R paper, Theorem 1"
 
 
@@ -31,8 +36,9 @@ def convergence(model: Any) -> Convergence:
     """Compare the predictions of the papers for every round of a fit with the observed values.
 
     AdaBoost, Real AdaBoost and AdaBoost_R: prod Z_t and the weak learner's rate. QuadBoost: 1 - T gamma^2 and the
-    exact decreases. VadaBoost: the decrease of its cost, at lam = 0 the identity of Theorem 5. MedBoost: Theorem 1
-    and Lemma 1. LPBoost: the duality gap. Classes that are fitted one against the rest are compared one by one.
+    exact decreases. VadaBoost: the decrease of its cost, at lam = 0 the identity of Theorem 5. MedBoost and
+    LocMedBoost: Theorem 1, Lemma 1 and Theorem 2. LPBoost: the duality gap. Classes that are fitted one against the
+    rest are compared one by one.
 
     Parameters
     ----------
@@ -42,7 +48,8 @@ def convergence(model: Any) -> Convergence:
     Returns
     -------
     Convergence
-        Predicted and observed values per round; `holds` is whether every prediction held.
+        Predicted and observed values per round; `holds` is whether every prediction held. `notes`: what is proved
+        in words, where its conditions hold.
 
     Examples
     --------
@@ -64,7 +71,54 @@ def convergence(model: Any) -> Convergence:
         return Convergence(name, (), "the theorems are about steps that are searched for, and step=1 is not")
     if len(getattr(model, "classes_", ())) > 2 and not model._one_vs_rest:
         return Convergence(name, (), "the theorems are about two classes, or one against the rest")
-    return Convergence(name, tuple(one for run in runs_of(model) for one in predict(run)))
+    predictions = tuple(one for run in runs_of(model) for one in predict(run))
+    return Convergence(name, predictions, notes=(*_margin_guarantee(model), *_consistency(model)))
+
+
+def _margin_guarantee(model: Any) -> list[str]:
+    """Corollary 2 of the LocMedBoost paper, where all of its conditions hold: of voters from a finite set that are
+    searched exhaustively, the edges are at least the largest smallest margin that any weights of them have."""
+    one_run = hasattr(model, "nu") and hasattr(model, "rho") and "label" not in model.history_
+    if not one_run or model.rho not in ("adaptive", "lowest_edge") or not _is_searched(model):
+        return []
+    run, nu = runs_of(model)[0], float(getattr(model, "nu_", model.nu))
+    finite = np.isfinite(run["step"]) & (run.history.get("alone", np.zeros(len(run["step"]))) == 0)
+    if not finite.any() or not np.all((run["edge"] - run["rho"])[finite] >= nu * (1 - 1e-9)):
+        return []  # nu was too large for some voter
+    least, words = run.least_share, "ceil(2 ln(1 / s) / nu^2) + 1 rounds, s the share of the lightest row,"
+    if not math.isnan(least):
+        words = f"{training.rounds_to_margin(least, nu):,} rounds (there are {len(run['step']):,})"
+    return [
+        f"After at most {words} the smallest margin is within nu={nu:g} of the largest possible one over the "
+        "family, which is finite and searched exhaustively [LocMedBoost paper, Corollary 2]"
+    ]
+
+
+def _consistency(model: Any) -> list[str]:
+    """Rounds to consistency under the weak and the strong assumption of the AdaBoost_R paper, at the least edge."""
+    if model._guarantees.mu is None or "label" in model.history_:
+        return []
+    run = runs_of(model)[0]
+    mus = np.abs(model._guarantees.mu(run))
+    if math.isnan(run.least_share) or not len(mus) or mus.min() == 0 or training.broken_condition(run, mus) is not None:
+        return []
+    gamma = float(mus.min())
+    each = (f"{training.rounds_to_consistency(run.least_share, gamma, theta):,} (theta {theta:g})" for theta in STRONG)
+    return [
+        f"While edges are at least {gamma:.4g}, the least so far, and identical rows have the same label, every margin "
+        f"(eq. 9) is above theta after at most so many rounds: {', '.join(each)} [AdaBoost_R paper, eq. 18]"
+    ]
+
+
+def _is_searched(model: Any) -> bool:
+    """Whether a voter with the largest edge was found in every round. Awards are from -1 to 1."""
+    family = model._family()
+    if hasattr(model, "vote_"):
+        finite = isinstance(family, Pool | Columns) and not getattr(model, "confidences_", None)
+        return finite and model.cost == "zero_one"
+    if model.abstain or not (model._is_native or model._by_rows):
+        return isinstance(family, Pool | Stumps)
+    return is_exhaustive(family, model.bins_)
 
 
 def runs_of(model: Any) -> list[Run]:
@@ -81,11 +135,10 @@ def _run_of(model: Any, label: int | None) -> Run:
     lam = params.get("lam", math.nan)
     if lam == "auto" and hasattr(model, "lam_"):
         lam = model.lam_[label or 0]
-    largest, unit_outputs, certain = np.empty(0), False, False
+    largest, unit_outputs = np.empty(0), False
     rounds = len(history["step"])  # of LPBoost and QuadBoost: their voters are not rounds
     if hasattr(model, "vote_"):
         rounds = int(model.vote_.n_voters)
-        certain = not getattr(model, "confidences_", None) and not model.vote_.leaves_doubt
     else:
         ensemble = model.ensemble_
         voters = np.flatnonzero(ensemble.about == (-1 if label is None else label))
@@ -97,7 +150,11 @@ def _run_of(model: Any, label: int | None) -> Run:
             unit_outputs = bool(np.all(sizes[ensemble.column == LEAF] == 1))
     history = {name: column[:rounds] for name, column in history.items()}
     lam = math.nan if isinstance(lam, str) else float(lam)
-    return Run(history, params, lam, largest, unit_outputs, certain, label)
+    seen = getattr(model, "seen_", None)
+    least = math.nan
+    if seen is not None and seen.rows and not seen.weighted and params.get("class_weight") is None:
+        least = 1 / seen.rows
+    return Run(history, params, lam, largest, unit_outputs, label, least)
 
 
 # ---------------------------------------------------------------- bounds on the last round
@@ -190,4 +247,19 @@ def _median_bounds(model: Any, train: Any) -> list[Bound]:
         if train is not None:
             terms["as observed"] = model.robust_error(train[0], train[1], rho, *train[2:3])
         found.append(known(f"rows not {rho:g}-robust and eps-precise", "LocMedBoost paper, Theorem 1", terms))
+    most = _largest_rho(model)
+    if most is not None:
+        terms = {"bound": float(model.error_bounds(most)[-1]), "at rho": most}
+        if train is not None:
+            terms["as observed"] = model.robust_error(train[0], train[1], most, *train[2:3])
+        found.append(known("rows not robust at the largest rho with a bound", "LocMedBoost paper, Theorem 1", terms))
     return found
+
+
+def _largest_rho(model: Any) -> float | None:
+    """The largest rho, in steps of 0.001, at which Theorem 1 is below 1: where rho sum alpha < -sum log Z."""
+    n = model.vote_.n_voters
+    steps, log_z = model.history_["step"][:n], model.history_["log_z"][:n]
+    if not n or model.vote_.decides or not steps.sum() > 0:
+        return None
+    return math.ceil(-1000 * float(log_z.sum() / steps.sum()) - 1) / 1000

@@ -54,7 +54,7 @@ def check_explainable(model: Any, what: str) -> None:
     """Raise TypeError for a model without importances, such as one that combines models of other libraries."""
     if not hasattr(type(model), "feature_importances_"):
         raise TypeError(
-            f"{what} is for models of electorate with feature_importances_, and {type(model).__name__} has none"
+            f"{what} is for models of electorate with feature_importances_, and {type(model).__name__} is not one"
             + (": pass one of its estimators_" if hasattr(model, "estimators_") else "")
         )
     try:

@@ -314,7 +314,7 @@ def log_mean(model: Any, rounds: int) -> float | str:
     objective, history = getattr(model, "_guarantees", Guarantees()).objective, getattr(model, "history_", {})
     if objective not in (MEAN_EXP, MEAN_WEIGHT, COST_3) or "objective" not in history:
         return f"{type(model).__name__} does not store the mean of exp(-y f)"
-    return log_mean_exp(objective, history, model.learning_rate, rounds)
+    return log_mean_exp(objective, history, getattr(model, "learning_rate", 1.0), rounds)
 
 
 # ---------------------------------------------------------------- medians

@@ -82,12 +82,13 @@ def partial_dependence(
     block = np.array(source.model._reader(table)(0, table.n_rows))
     grids = [_grid(source, table, column, percentiles, grid_resolution) for column in columns]
     shape = tuple(len(codes) for _, codes in grids)
-    points = np.array(list(product(*(codes for _, codes in grids)))).T
+    points = np.array(list(product(*(codes for _, codes in grids)))).reshape(-1, len(columns)).T
     curves = _curves(source, block, columns, points, response_method != "decision_function")
     found: dict[str, Any] = {"grid_values": [values for values, _ in grids]}
     if kind != "individual":
         weight = None if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
-        found["average"] = np.average(curves, axis=1, weights=weight).reshape(len(curves), *shape)
+        average = np.average(curves, axis=1, weights=weight) if curves.size else np.empty(0)
+        found["average"] = average.reshape(len(curves), *shape)
     if kind != "average":
         found["individual"] = curves.reshape(*curves.shape[:2], *shape)
     return Bunch(**found)
@@ -133,6 +134,8 @@ def _curves(source: SummedTrees, block: Floats, columns: list[int], points: Floa
     touched = np.logical_or.reduceat(splits, source.trees.offsets[:-1]) if source.trees.n_voters else np.zeros(0, bool)
     fixed, moving = (_part(source.trees, np.flatnonzero(chosen)) for chosen in (~touched, touched))
     votes = _votes(fixed, block)
+    if not points.size:  # a column without any value
+        return _response(source, _votes(source.trees, block), by_probability)[..., None][..., :0]
     cells, place = np.unique(_cells(moving, columns, points), axis=1, return_inverse=True, return_index=True)[1:]
     found = [_response(source, votes + _moved(moving, block, columns, points[:, k]), by_probability) for k in cells]
     return np.stack(found, axis=-1)[..., place.ravel()]

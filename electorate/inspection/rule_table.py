@@ -15,6 +15,7 @@ from electorate.grid import UNITS
 from electorate.model.ensemble import Ensemble
 from electorate.model.model_trees import model_trees
 from electorate.model.text import Rule, Words
+from electorate.optional import dataframe
 from electorate.training.lazy_inputs import refuse_lazy_for
 
 
@@ -29,11 +30,7 @@ class RuleTable:
 
     def to_frame(self) -> Any:
         """As a pandas dataframe, or a polars one where pandas is not installed."""
-        try:
-            import pandas as frames
-        except ImportError:
-            import polars as frames
-        return frames.DataFrame(self.columns)
+        return dataframe(self.columns, "RuleTable.to_frame")
 
     def to_text(self) -> str:
         """One line per rule, the weight first."""

@@ -111,6 +111,9 @@ def node_histograms(codes, grid, order, low, starts, group, sums, clear):
 @kernel
 def add_up(stack, out, low, high):
     """out[low:high] = the sums over all shards of stack[shard, low:high]."""
+    if stack.shape[0] == 0:
+        out[low:high] = 0
+        return
     for at in range(low, high, CELLS_AT_ONCE):
         end = min(at + CELLS_AT_ONCE, high)
         total = out[at:end]

@@ -16,6 +16,8 @@ def vote_quantiles(values, weights, needs, sign, out):
     time is linear in the voters.
     """
     voters = values.shape[1]
+    if voters == 0:
+        return
     value = np.empty(voters, dtype=np.float64)
     weight = np.empty(voters, dtype=np.int64)
     for i in range(values.shape[0]):
@@ -98,6 +100,8 @@ def place_quantiles(places, weights, needs, n_places, from_top, out):
 @kernel
 def insert_votes(values, weights, count, new_values, new_weights):
     """Insert one more voter's value and weight among the `count` of every row, which stay sorted by value."""
+    if count >= values.shape[1]:
+        return
     for i in range(values.shape[0]):
         v = new_values[i]
         row, mass = values[i], weights[i]
@@ -111,6 +115,8 @@ def insert_votes(values, weights, count, new_values, new_weights):
 @kernel
 def sorted_quantiles(values, weights, count, needs, from_top, out):
     """As `vote_quantiles`, of the first `count` values of every row, which are sorted."""
+    if count == 0:
+        return
     for i in range(values.shape[0]):
         need = needs[i]
         at = count - 1 if from_top else 0

@@ -192,6 +192,8 @@ def send_left(histogram, seen, column, cut, missing_left, on_left, sides):
     Missing values go left if missing_left is 1, right if it is 0; if -1, to the side that is heavier in seen[bin].
     """
     miss = on_left.shape[0] - 1
+    if miss < 0:
+        return
     if missing_left < 0:
         missing_left = 1 if seen[: cut + 1].sum() >= seen[cut + 1 : miss].sum() else 0
     for b in range(miss):

@@ -24,6 +24,8 @@ def _enough_rows(rows, column, cut, side, min_rows):
 def side_edge(kind, weights, reach, targets, rate, table):
     """The most that one side can earn, less what it then loses, from the weight of each bin of the target."""
     bins = weights.shape[0]
+    if bins == 0:
+        return 0.0
     total = weights.sum()
     if kind == 0:
         most, inside = np.int64(0), np.int64(0)

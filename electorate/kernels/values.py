@@ -33,7 +33,7 @@ def hash_values(values):
 @kernel
 def fold(values, hashes):
     """Fold one more number into the hash of every row; -0.0 is 0.0, and all missing values are equal."""
-    for i in range(values.shape[0]):
+    for i in range(min(values.shape[0], hashes.shape[0])):
         value = values[i] + 0.0
         more = mix(value) if value == value else np.uint64(0xD1B54A32D192ED03)
         z = (hashes[i] ^ more) * np.uint64(0x9E3779B97F4A7C15)
@@ -60,6 +60,8 @@ def tally(values, weights, start, keys, totals, info, capacity):
     Returns the next row to read, which is not the end if the table is at its capacity and another value comes.
     info: number of values in the table, weight of missing values, first infinite row (or -1).
     """
+    if keys.shape[0] == 0:
+        return start
     mask = np.uint64(keys.shape[0] - 1)
     n_keys = info[0]
     for i in range(start, values.shape[0]):
@@ -114,6 +116,8 @@ def cuts(weights, max_bins):
     A heavy value, one that weighs more than a bin's share of the total, gets a group of its own; the light ones fill
     the other groups about equally. Where there are too few groups, runs of light values join the heavy one after them.
     """
+    if max_bins < 1:
+        return np.empty(0, dtype=np.int64)
     n = weights.shape[0]
     heavy = weights.sum() // max_bins
     extra = max_bins  # groups beyond one for each heavy value and each run of light ones

@@ -17,6 +17,7 @@ from electorate.model.decisions import ABSENT
 from electorate.modelfile import Contents, expect, require
 
 LOWEST, HIGHEST = -12.0, 12.0  # of the logarithm of the temperature
+LARGEST = 1e280  # in a file: decisions times a temperature must be finite
 
 
 def log_probabilities(decision: Floats, temperature: float) -> Floats:
@@ -60,4 +61,4 @@ def read_temperature(contents: Contents, model: Any) -> None:
     """Set the temperature of a model from a file that is not trusted, if it has one."""
     if "temperature" in contents.arrays:
         model.temperature_ = float(require(contents, "temperature", "<f8", (1,))[0])
-        expect(0 < model.temperature_ < np.inf, "the temperature is not a positive number")
+        expect(0 < model.temperature_ <= LARGEST, "the temperature is out of range")

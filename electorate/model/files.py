@@ -39,6 +39,7 @@ TWO_CLASSES = np.arange(2)  # a sum that predicts numbers has one output, as tha
 # The width of an array of texts is not part of the model; nor for its digest is that of numbers, or whether objects.
 STORED_KINDS = {"O": "object", "U": "str"}
 DIGEST_KINDS = {"O": "str", "U": "str", "i": "<i8", "u": "<i8", "f": "<f8"}
+LARGEST_SCALE = 2.0**500  # of targets: QuadBoost refuses those beyond 1e150, and votes times a scale must be finite
 LONGEST_REASON = 1000  # characters of a stop reason
 HELD_OUT: dict[str, tuple[type, ...]] = {
     **dict.fromkeys(("rows", "errors", "training_rows"), (int,)),
@@ -142,6 +143,7 @@ def _content(model: Any) -> tuple[Arrays, Any]:
         "fallback": model.fallback_,
         "confidences": [list(astuple(one)) for one in model.confidences_],
         **{name: getattr(model, name, None) for name in ("eps_", "rho_")},
+        **({"nu_": model.nu_} if hasattr(model, "nu_") else {}),
     }
     return {**voters, "kappa": vote.kappa}, facts
 
@@ -342,7 +344,8 @@ def _read_number(contents: Contents, model: Any) -> None:
     """The voters of a regressor, and what turns their sum into a number."""
     _read_voters(contents, model, TWO_CLASSES)
     model.scale_, model.start_ = (float(number) for number in require(contents, "frame", "<f8", (2,)))
-    expect(0 < model.scale_ < math.inf and math.isfinite(model.start_), "the scale of the target is out of range")
+    in_range = 0 < model.scale_ <= LARGEST_SCALE and math.isfinite(model.start_)
+    expect(in_range, "the scale or the start of the target is out of range")
     model.centres_ = np.array(require(contents, "centres", "<f8", (model.ensemble_.n_voters,)))
     expect(np.all(np.abs(model.centres_) <= 1), "the mean output of a voter is above 1")
 
@@ -393,6 +396,8 @@ def _read_median(contents: Contents, model: Any) -> None:
         model.eps_ = _read_number_of(contents, "eps_")
         expect(model.eps_ > 0, "eps_ is not positive")
         model.rho_ = None if contents.meta.get("rho_") is None else _read_number_of(contents, "rho_")
+        if "nu_" in contents.meta:
+            model.nu_ = _read_number_of(contents, "nu_")
     elif trees is not None:  # AdaBoost.R2 has no confidences
         certain = not decides and not model.confidences_ and np.all(trees.value[trees.column == LEAF, 1] == 1)
         expect(certain, "a voter is not certain")
@@ -400,6 +405,10 @@ def _read_median(contents: Contents, model: Any) -> None:
     if "calibration" in contents.arrays:
         model.calibration_ = np.array(require(contents, "calibration", "<f8", (None,)))
         expect(np.all(np.diff(model.calibration_, prepend=0.0) >= 0), "calibration scores do not rise from 0")
+        leaves = np.zeros(1) if trees is None else trees.value[trees.column == LEAF, 0]
+        with np.errstate(over="ignore"):
+            unit = getattr(model, "eps_", 1.0) + np.ptp(leaves) / 2  # the largest that a score is a multiple of
+            expect(np.isfinite(model.calibration_.max(initial=0.0) * unit), "a calibration score is out of range")
 
 
 def _read_number_of(contents: Contents, name: str) -> float:

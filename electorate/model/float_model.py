@@ -207,7 +207,7 @@ class FloatTrees:
         expect(np.all(np.bincount(reached + n_leaves, minlength=n + n_leaves) == 1), "a node is not reached once")
         expect(np.all(self.leaf < len(self.values)), "a leaf has no value")
         expect(np.all(np.isfinite(self.values)) and np.all(np.isfinite(self.baseline)), "a value is not finite")
-        largest = np.abs(self.values).max(initial=0.0) * max(1, self.n_trees)
+        largest = float(np.abs(self.values).max(initial=0.0)) * max(1, self.n_trees)
         expect(np.isfinite(largest + np.abs(self.baseline).max(initial=0.0)), "the values are too large")
         expect(not self.is_mean or self.n_rounds, "a mean of no trees")
         if self.link == "share":

@@ -21,6 +21,7 @@ COLUMNS = {
     "DeepBoostClassifier": ROUND | {"voter", "family", "size", "weight", "penalty"},
     "EBBoostClassifier": ROUND | {"floor_of_squares"},
     "LPBoostClassifier": PROGRAM,
+    "LocMedBoostClassifier": ROUND | {"rho", "alone"},
     "QuadBoostClassifier": MOVE,
     "QuadBoostRegressor": MOVE,
     "RLPBoostClassifier": PROGRAM | {"residual"},
@@ -135,6 +136,6 @@ def _check_numbers(model: Any, label: Floats, about: AnyArray) -> None:
 def _bytes_of(ensemble: Any, voter: int) -> bytes:
     """A voter without its step."""
     if isinstance(ensemble, RowEnsemble):
-        return b"".join(array[0].tobytes() for array in ensemble.family.pack([ensemble.fitted[voter]]).values())
+        return b"".join(array.tobytes() for array in ensemble.family.pack([ensemble.fitted[voter]]).values())
     alone = ensemble.only(voter)
     return b"".join([*(getattr(alone, name).tobytes() for name in NODE_ARRAYS), alone.sets.tobytes()])

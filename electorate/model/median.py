@@ -21,6 +21,7 @@ from electorate.grid import UNITS
 from electorate.model.ensemble import LEAF, Ensemble
 from electorate.model.foreign_ensemble import fitted_importances
 from electorate.threads import ThreadPool
+from electorate.voters.wrapped import own_confidences
 
 CELLS_AT_ONCE = 2**17  # outputs in a block: they stay in the cache
 CELLS_ELSEWHERE = 2**22  # of third-party regressors, whose calls are slow
@@ -87,6 +88,7 @@ class Median:
     steps: Floats
     kappa: NDArray[np.int32]
     decides: bool = False
+    own: bool = False  # whether regressors have confidences of their own
 
     @property
     def n_voters(self) -> int:
@@ -99,7 +101,9 @@ class Median:
 
     @property
     def leaves_doubt(self) -> bool:
-        return self.trees is not None and bool(np.any(self.trees.value[self.trees.column == LEAF, 1] != 1))
+        return self.own or (
+            self.trees is not None and bool(np.any(self.trees.value[self.trees.column == LEAF, 1] != 1))
+        )
 
     @cached_property
     def table(self) -> Floats:
@@ -164,6 +168,9 @@ class Median:
                 missing = np.isnan(outputs)
                 if missing.any():
                     outputs, confidences = np.where(missing, 0.0, outputs), np.where(missing, 0.0, 1.0)
+                if self.own:
+                    sure = np.array([own_confidences(one, part) for one in self.fitted]).T
+                    confidences = np.ascontiguousarray(sure).reshape(outputs.shape)
             if kappas is not None:
                 mine = np.ascontiguousarray(kappas(low, high)[self.kappa].T)
                 confidences = mine if confidences is None else confidences * mine

@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from electorate.arrays import AnyArray, Floats, Ints
-from electorate.grid import UNITS
-from electorate.model.ensemble import ArrayType
+from electorate.grid import LONGEST, UNITS
+from electorate.model.ensemble import ArrayType, Ensemble
 from electorate.model.file_parts import check_rounds, read_arrays
 from electorate.model.trace import Trace
 from electorate.modelfile import Contents, expect
@@ -67,6 +67,18 @@ class Moves:
         """Round by round, the voters that move, as places in the ensemble."""
         return changes(self.round, self.places(), self.weight)
 
+    def longest(self) -> float:
+        """The largest sum of the sizes of all weights after a round."""
+        size, places = np.abs(self.weight), self.places()
+        order = np.argsort(places, kind="stable")  # every voter's moves, one after the other
+        before = np.concatenate([[0.0], size[order][:-1]])
+        before[np.flatnonzero(np.diff(places[order], prepend=-1))] = 0.0
+        added = np.empty(len(size))
+        with np.errstate(over="ignore"):
+            added[order] = size[order] - before
+            ends = np.flatnonzero(np.diff(self.round, append=-1))
+            return max(float(size.max(initial=0.0)), float(np.cumsum(added)[ends].max(initial=0.0)))
+
     def arrays(self) -> dict[str, AnyArray]:
         return dict(zip(TYPES, (self.round, self.label, self.number, self.details), strict=True))
 
@@ -85,6 +97,8 @@ class Moves:
         last[places] = moves.weight
         leads = np.array_equal(about, ensemble.about) and np.array_equal(last, ensemble.steps)
         expect(leads, "the moves do not lead to the ensemble")
+        largest = 1.0 if not isinstance(ensemble, Ensemble) else float(np.abs(ensemble.value).max(initial=0.0))
+        expect(largest * moves.longest() < LONGEST, "the votes of a round are too large")
         return moves
 
 

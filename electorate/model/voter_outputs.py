@@ -33,8 +33,8 @@ class VoterOutputs:
         is_combined = own is None and hasattr(model, "_guarantees")  # a stack, or a cross-fitted classifier
         if is_combined or not hasattr(model, "classes_"):
             raise TypeError(
-                f"{type(model).__name__} is not an ensemble of classifiers that can be re-weighted: pass one of "
-                "electorate's classifiers, or a forest, bagging or AdaBoost classifier of scikit-learn"
+                f"{type(model).__name__} is not an ensemble that can be re-weighted: pass one of electorate's "
+                "classifiers, or a forest, bagging or AdaBoost classifier of scikit-learn"
             )
         self.model = model
         self.ensemble: Any = own if isinstance(own, Ensemble | ForeignEnsemble) else SklearnEnsemble(model)

@@ -9,6 +9,7 @@ from typing import Any, Self
 
 from electorate.arrays import Floats
 from electorate.escape import literal
+from electorate.optional import optional
 
 # Colours for the colour-blind, each with its own dashes, which remain in grey.
 LINES: list[tuple[str, Any]] = [
@@ -55,12 +56,7 @@ class Display:
 
 def pyplot(who: Any) -> Any:
     """matplotlib's pyplot; ImportError with the name of the display where it is not installed."""
-    try:
-        import matplotlib.pyplot as plt
-    except ImportError as error:
-        name = type(who).__name__
-        raise ImportError(f"{name}.plot needs matplotlib: pip install 'electorate[plot]'") from error
-    return plt
+    return optional("matplotlib.pyplot", f"{type(who).__name__}.plot")
 
 
 def panels(who: Any, n: int, columns: int, width: float) -> list[Any]:

@@ -3,12 +3,12 @@
 import os
 import platform
 import re
-from importlib.metadata import version
 from typing import Any
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from electorate import __version__
 from electorate.data.cleaning import clean_beforehand
 from electorate.data.inputs import check_table
 from electorate.data.row_subset import some_rows
@@ -155,7 +155,7 @@ def how_section(model: Any, n_rows: int, command: str) -> ReportSection:
     entries += [
         ("curves by rounds", f"computed from at most {MOST_ROWS:,} rows (every k-th row)"),
         ("importances", f"computed from at most {MOST_SHUFFLED:,} rows; each column was shuffled twice"),
-        ("versions", f"electorate {version('electorate')}, Python {platform.python_version()}, NumPy {np.__version__}"),
+        ("versions", f"electorate {__version__}, Python {platform.python_version()}, NumPy {np.__version__}"),
     ]
     section.add(pairs(entries))
     add_code(section, command, _python_code(model))
@@ -174,9 +174,11 @@ def _python_code(model: Any) -> str:
     made = repr(model)
     used = {name for name in re.findall(r"\b[A-Z]\w+", made) if name in MODULES}
     cleans = getattr(model, "cleaning_", None) is not None
-    names = ", ".join([*sorted({type(model).__name__, *used}), *(["check_up"] if cleans else []), "html_report"])
+    own = type(model).__name__
+    names = ", ".join([*sorted({own, *used} & set(MODULES)), *(["check_up"] if cleans else []), "html_report"])
+    other = "" if own in MODULES else f"from {type(model).__module__} import {own}\n"
     fitted = f"check_up(X_train, y_train).fit({made}, X_train, y_train)" if cleans else f"{made}.fit(X_train, y_train)"
     return f"""from electorate import {names}
-
+{other}
 model = {fitted}
 html_report(model, X, y, path="report.html")"""

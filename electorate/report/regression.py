@@ -11,6 +11,7 @@ import numpy as np
 from scipy.sparse import issparse
 
 from electorate.arrays import Floats
+from electorate.data.column_views import floats_of
 from electorate.data.sparse_format import check_sparse
 from electorate.estimators.certified import refuse_without
 from electorate.grid import UNITS
@@ -223,7 +224,7 @@ def along(X: Any, feature: int | str) -> tuple[Floats, Any, Floats, str]:
         raise ValueError(f"feature={feature!r} is not a column of X: it has {frame.columns}")
     if not frame[name].dtype.is_numeric():
         raise ValueError(f"feature={name!r} holds no numbers: intervals are drawn along numbers")
-    values = frame[name].cast(nw.Float64).to_numpy()
+    values = floats_of(frame[name])
     grid, backend = _points(values, name), frame.implementation
     middle = []  # of every column: the median of numbers, else the commonest value
     for column in (frame[one] for one in frame.columns):

@@ -4,15 +4,17 @@ A batch is a dataframe that narwhals supports (a pyarrow table among them), or a
 """
 
 import threading
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from queue import Empty, Full, Queue
 from types import MappingProxyType
 from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
+
+from electorate.threads import started
 
 Item = TypeVar("Item")
 ROWS_PER_BATCH = 2**17
@@ -25,18 +27,24 @@ Names = list[Any]  # of columns; places, for arrays
 
 @dataclass(frozen=True)
 class Batch:
-    """Some rows. where: the file, and the row group or the batch; first: the row of `where` they begin with."""
+    """Some rows. where: the file, and the row group or the batch; first: the row of `where` they begin with.
+
+    blame: raises the error of a bad value with its line, where rows have lines.
+    """
 
     rows: Any
     where: str
     first: int = 0
+    blame: Callable[[], None] | None = field(default=None, repr=False)
 
     @contextmanager
     def named(self) -> Iterator[None]:
-        """Add the place of this batch to the message of a ValueError."""
+        """Give a ValueError its line, or add the place of this batch to its message."""
         try:
             yield
         except ValueError as error:
+            if self.blame is not None:
+                self.blame()
             start = f"row {self.first} of {self.where}" if self.first else f"the start of {self.where}"
             raise ValueError(f"{error} (rows are counted from {start})") from error
 
@@ -84,7 +92,7 @@ def sliced(batches: Iterable[Batch], n_rows: int) -> Iterator[Batch]:
             if low == 0 and size <= n_rows:
                 yield batch
             else:
-                yield Batch(batch.rows[low : low + n_rows], batch.where, batch.first + low)
+                yield Batch(batch.rows[low : low + n_rows], batch.where, batch.first + low, batch.blame)
 
 
 def prefetched(items: Iterable[Item], ahead: int = AHEAD) -> Iterator[Item]:
@@ -111,7 +119,9 @@ def prefetched(items: Iterable[Item], ahead: int = AHEAD) -> Iterator[Item]:
             put((END, error))
 
     thread = threading.Thread(target=read, daemon=True)
-    thread.start()
+    if not started(thread):
+        yield from items
+        return
     try:
         while True:
             try:

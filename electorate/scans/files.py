@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from electorate.escape import literal
+from electorate.optional import optional
 from electorate.scans.batches import Batch, BatchSource, Names, sliced
 from electorate.scans.sources import as_frame, check_schema, kind_of
 
@@ -15,14 +16,17 @@ FORMATS = {".parquet": "parquet", ".pq": "parquet", ".arrow": "ipc", ".feather":
 
 def open_dataset(path: str, filters: Any) -> "FileSource":
     """Return the source of a path: a file, a folder of files of one format, or a pattern such as part-*.parquet."""
-    import pyarrow.dataset as ds
-
+    ds = optional("pyarrow.dataset", "scan")
     found: Any = path
     if not os.path.exists(path):
         found = sorted(glob.glob(path, recursive=True))
         if not found:
             raise FileNotFoundError(f"no file is called {literal(path)!r}, and none matches it as a pattern")
     format = format_of(path if isinstance(found, str) else found[0])
+    if format is None and format_of(path.removesuffix(".gz")) is not None:
+        raise ValueError(
+            f"{literal(path)}: a scan reads no packed Parquet or Arrow file: unpack it, or add --scan never"
+        )
     if format is None:
         raise ValueError(f"{literal(path)}: its files are neither Parquet ({', '.join(FORMATS)}) nor CSV")
     with named(path, format):

@@ -199,7 +199,7 @@ def scan(
             raise ValueError(f"{name}={value!r}: it must be a positive integer")
     if folder is not None and not os.path.isdir(folder):
         raise NotADirectoryError(f"folder={os.fspath(folder)!r}: there is no such folder for temporary files")
-    opened = open_source(source, filters, target)
+    opened = open_source(source, filters, target, weights)
     named = [
         ScannedColumn(opened, _column_of(opened, option, given), batch_rows)
         for option, given in (("target", target), ("weights", weights))
@@ -226,12 +226,12 @@ def _features(source: BatchSource, columns: Any, taken: Names) -> Names:
     return chosen
 
 
-def open_source(source: Any, filters: Any = None, target: Any = None) -> BatchSource:
+def open_source(source: Any, filters: Any = None, target: Any = None, weights: Any = None) -> BatchSource:
     """Return the source of what was given to `scan`."""
     if filters is not None and not (isinstance(source, str | Path) or hasattr(source, "get_fragments")):
         raise ValueError("filters are for Parquet and Arrow files: filter the rows where they come from")
     if isinstance(source, str | Path):
-        return _open_path(os.fspath(source), filters, target)
+        return _open_path(os.fspath(source), filters, target, weights)
     if isinstance(source, np.ndarray):
         return ArraySource(source)
     if hasattr(source, "get_fragments"):
@@ -250,7 +250,7 @@ def open_source(source: Any, filters: Any = None, target: Any = None) -> BatchSo
     )
 
 
-def _open_path(path: str, filters: Any, target: Any) -> BatchSource:
+def _open_path(path: str, filters: Any, target: Any, weights: Any) -> BatchSource:
     plain = path.lower().removesuffix(".gz")
     if plain.endswith(".npy"):
         return ArraySource(np.load(path, mmap_mode="r", allow_pickle=False), os.path.basename(path))
@@ -261,7 +261,7 @@ def _open_path(path: str, filters: Any, target: Any) -> BatchSource:
 
     if filters is not None:
         raise ValueError("filters are for Parquet and Arrow files: write the CSV file as one of these")
-    return TextSource(Source(path), target)
+    return TextSource(Source(path), target, weights)
 
 
 def _column_of(source: BatchSource, option: str, column: Any) -> Any:

@@ -7,6 +7,7 @@ import narwhals.stable.v2 as nw
 import numpy as np
 from numpy.typing import NDArray
 
+from electorate.optional import optional
 from electorate.scans.batches import Batch, BatchSource, Names, is_array, sliced
 
 
@@ -68,8 +69,7 @@ class StreamSource(BatchSource):
         self.schema = _schema(as_frame(self.like, self.name))
 
     def _reader(self) -> Any:
-        import pyarrow as pa
-
+        pa = optional("pyarrow", "scan")
         if hasattr(self.exporter, "collect_batches"):  # of polars: its streaming engine
             return _PolarsReader(self.exporter)
         return pa.RecordBatchReader.from_stream(self.exporter)

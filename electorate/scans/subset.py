@@ -31,7 +31,7 @@ class SubsetSource(BatchSource):
             if batch.where != where:
                 where, first = batch.where, 0
             rows = batch.rows[np.flatnonzero(self.chosen(start, stop))]
-            yield Batch(rows, f"{where} ({self.word})", first)
+            yield Batch(rows, f"{where} ({self.word})", first, batch.blame)
             start, first = stop, first + rows.shape[0]
 
     def state(self) -> Any:

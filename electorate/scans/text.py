@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Iterator
+from functools import partial
 from itertools import chain
 from typing import Any
 
@@ -9,9 +10,9 @@ import numpy as np
 
 from electorate.scans.batches import Batch, BatchSource, Names, sliced
 from electorate.scans.sources import as_frame
-from electorate.tables.reading import MOSTLY, guess_kinds, in_order
-from electorate.tables.source import Source, arrow
-from electorate.tables.text import AS_TEXT, Parser, TextBlock, TextTable, not_a_number
+from electorate.tables.reading import MOSTLY, check_target, check_weights, guess_kinds, in_order, refuse_infinite
+from electorate.tables.source import Source, TableError, arrow
+from electorate.tables.text import AS_TEXT, BlockLocator, Parser, TextBlock, TextTable, not_a_number
 
 LARGEST_WHOLE = 2**53
 MOST_VALUES = 2**16
@@ -20,11 +21,12 @@ MOST_VALUES = 2**16
 class TextSource(BatchSource):
     """A text table. labels: a column whose numbers are read as integers, if all of them are whole.
 
-    The pass that settles this counts the rows, and finds the distinct labels.
+    weights: a column that is checked as such. Messages name the lines of bad values, as for a table in memory. The pass
+    that settles the kinds counts the rows, and finds the distinct labels.
     """
 
-    def __init__(self, source: Source, labels: str | None) -> None:
-        self.source, self.name = source, source.name
+    def __init__(self, source: Source, labels: str | None, weights: str | None = None) -> None:
+        self.source, self.name, self.labels, self.weights = source, source.name, labels, weights
         if not source.is_file:
             raise source.error("a scan reads a table several times: give a file")
         text = TextTable(source)
@@ -60,7 +62,8 @@ class TextSource(BatchSource):
 
         def count(block: TextBlock) -> list[_Counts]:
             table = parser.table(block)
-            return [_count(self.source, table.column(name), block.line, name == labels) for name in wanted]
+            where = BlockLocator(self.source, block, table.num_rows)
+            return [_count(where, name, table.column(name), name == labels) for name in wanted]
 
         for found in in_order(count, chain([first], blocks)):
             for name, more in zip(wanted, found, strict=True):
@@ -78,7 +81,7 @@ class TextSource(BatchSource):
         share = counts.numbers / counts.present if counts.present else 0.0
         if MOSTLY <= share < 1:
             assert counts.odd is not None
-            raise self.source.error(not_a_number(self.source, name, counts.odd[0], AS_TEXT), counts.odd[1])
+            raise counts.odd
         return "number" if share == 1 else "text"
 
     def _parser(self, columns: Names, kinds: dict[str, str]) -> Parser:
@@ -93,9 +96,21 @@ class TextSource(BatchSource):
             for name in self.whole.intersection(columns):
                 place = table.column_names.index(name)
                 table = table.set_column(place, name, table.column(name).cast("int64"))
-            return Batch(as_frame(table, self.name), f"{self.name}, line {block.line}")
+            where = BlockLocator(self.source, block, table.num_rows)
+            if self.labels is not None and self.labels in columns and table.column(self.labels).null_count:
+                check_target(table.column(self.labels), self.labels, where)
+            blame = partial(self._blame, table, where)
+            return Batch(as_frame(table, self.name), f"{self.name}, line {block.line}", blame=blame)
 
         yield from sliced(in_order(parse, TextTable(self.source).blocks()), n_rows)
+
+    def _blame(self, table: Any, where: BlockLocator) -> None:
+        """Raise the error of the first bad target, weight or number of some rows."""
+        if self.labels is not None and self.labels in table.column_names:
+            check_target(table.column(self.labels), self.labels, where)
+        if self.weights is not None and self.weights in table.column_names:
+            check_weights(table.column(self.weights), self.weights, where)
+        refuse_infinite(table, where.error)
 
 
 class _Counts:
@@ -108,7 +123,7 @@ class _Counts:
         self.rows = self.present = self.numbers = 0
         self.whole = True
         self.values = np.empty(0)
-        self.odd: tuple[str, int] | None = None  # the first cell that is no number, and its line
+        self.odd: TableError | None = None  # of the first cell that is no number
 
     def add(self, other: "_Counts") -> None:
         self.rows += other.rows
@@ -120,15 +135,18 @@ class _Counts:
             self.values = np.union1d(self.values, other.values)
 
 
-def _count(source: Source, column: Any, line: int, wants_values: bool) -> _Counts:
-    counts, texts = _Counts(), arrow.compute.utf8_trim_whitespace(column.drop_null())
-    counts.rows, counts.present = len(column), len(texts)
+def _count(where: BlockLocator, name: str, column: Any, wants_values: bool) -> _Counts:
+    counts, source = _Counts(), where.source
+    texts = arrow.compute.utf8_trim_whitespace(column)
+    counts.rows, counts.present = len(column), len(column) - column.null_count
     is_number = arrow.compute.match_substring_regex(texts, source.number)
     counts.numbers = int(arrow.compute.sum(is_number).as_py() or 0)
     if counts.numbers < counts.present:
-        row = int(np.flatnonzero(~is_number.to_numpy())[0])
-        counts.odd, counts.whole = (texts[row].as_py(), line + row), False
+        row = arrow.compute.index(is_number, False).as_py()
+        message = not_a_number(source, name, column[row].as_py(), AS_TEXT)
+        counts.odd, counts.whole = where.error(message, row), False
         return counts
+    texts = texts.drop_null()
     numbers = arrow.compute.replace_substring(texts, source.decimal, ".").cast("float64").to_numpy()
     counts.whole = bool(np.all(numbers == np.rint(numbers)) and np.all(np.abs(numbers) < LARGEST_WHOLE))
     if counts.whole and wants_values:

@@ -38,6 +38,7 @@ class TrainingRows:
 
     def folds(self, strata: Ints, n_parts: int) -> Iterator[tuple["TrainingRows", Ints]]:
         """Yield the training rows and the positions of the rows to predict, of every fold that has both."""
+        n_parts = min(n_parts, len(self.y))  # more would be empty
         part = deal_rows(self.X, strata, n_parts, SEED)
         for number in range(n_parts):
             predicted = part == number

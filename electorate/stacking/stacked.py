@@ -141,7 +141,7 @@ class StackedModel(Undoing, Certified, _BaseComposition):
         check_is_fitted(self)
         X = cleaned(self, X)
         inputs.check_table(self, X, reset=False)
-        return X if hasattr(X, "shape") else np.asarray(X)
+        return inputs.indexable(X)
 
     # ------------------------------------------------------------ the fitted model
 
@@ -202,7 +202,10 @@ class StackedModel(Undoing, Certified, _BaseComposition):
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         named = self._default_estimators() if self.estimators is None else self.estimators
-        inner = [get_tags(estimator).input_tags for _, estimator in named]
+        try:
+            inner = [get_tags(estimator).input_tags for _, estimator in named]
+        except (AttributeError, TypeError, ValueError):  # no estimators with names, which `fit` refuses
+            return tags
         tags.input_tags.sparse = all(one.sparse for one in inner)
         tags.input_tags.allow_nan = all(one.allow_nan for one in inner)
         return tags

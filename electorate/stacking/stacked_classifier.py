@@ -126,6 +126,8 @@ class StackedClassifier(ClassifierMixin, StackedModel):
         """[row, output]: decisions of our models, logarithms of the probabilities of others."""
         if isinstance(model, BoostedClassifier):
             decision = model.decision_function(X)
+        elif not hasattr(model, "predict_proba"):
+            raise TypeError(f"StackedClassifier.estimators: {type(model).__name__} has no predict_proba")
         else:
             decision = np.log(np.clip(model.predict_proba(X), SMALLEST, 1.0))
         places = np.searchsorted(self.classes_, model.classes_)

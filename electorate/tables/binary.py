@@ -8,20 +8,25 @@ from dataclasses import dataclass
 from typing import Any
 
 from electorate.escape import literal
-from electorate.tables.source import OpenedSource, Source, arrow
+from electorate.tables.source import MemoryWatch, OpenedSource, Source, TableError, arrow
 
 ROWS_AT_ONCE = 65_536
 CELLS_AT_ONCE = 2**23
+UNPACKED_AT_ONCE = 2**22  # bytes
 MAGIC = b"ARROW1\0\0"  # an Arrow file is a stream between this and a table of contents
 
 
 @dataclass(frozen=True)
 class BinaryTable:
-    """schema: of all columns. file: a Parquet file, or a reader of Arrow batches."""
+    """schema: of all columns. file: a Parquet file, or a reader of Arrow batches.
+
+    state: the size and the time of the file when it was opened; None if it is not a file.
+    """
 
     source: Source
     schema: Any
     file: Any
+    state: tuple[int, int] | None = None
 
     @property
     def names(self) -> list[str]:
@@ -32,51 +37,88 @@ class BinaryTable:
         n_rows = max(256, min(ROWS_AT_ONCE, CELLS_AT_ONCE // max(1, len(places))))
         batches = self.file
         chosen: list[Any] = places
-        with _named(self.source):
+        with _named(self.source, self.state):
             if self.source.kind == "parquet":
                 names = self.names
                 chosen = [names[place] for place in places]
                 batches = self.file.iter_batches(n_rows, columns=chosen)
             elif hasattr(batches, "num_record_batches"):
-                batches = map(batches.get_batch, range(batches.num_record_batches))
+                stored = sorted(set(places))  # of an Arrow file, only these columns are read
+                chosen = [stored.index(place) for place in places]
+                options = arrow.ipc.IpcReadOptions(included_fields=stored)
+                reader = arrow.ipc.open_file(arrow.OSFile(_path(self.source)), options=options)
+                batches = map(reader.get_batch, range(reader.num_record_batches))
             for batch in batches:
                 selected = batch.select(chosen)
                 for start in range(0, selected.num_rows, n_rows):
                     yield selected.slice(start, n_rows)
+        if self.state not in (None, _state(self.source)):
+            raise _changed(self.source)
+
+
+def _path(source: Source) -> str:
+    return "/dev/stdin" if source.path == "-" else source.path
+
+
+def _state(source: Source) -> tuple[int, int] | None:
+    """What tells whether a file has changed."""
+    try:
+        now = os.stat(_path(source))
+    except OSError:
+        return None
+    return now.st_size, now.st_mtime_ns
+
+
+def _changed(source: Source) -> TableError:
+    return source.error("the file changed while it was read: run this again when nothing writes to it")
 
 
 @contextmanager
-def _named(source: Source) -> Iterator[None]:
-    """Turn errors of pyarrow into a TableError with the name of the file."""
+def _named(source: Source, state: tuple[int, int] | None = None) -> Iterator[None]:
+    """Turn errors of pyarrow into a TableError with the name of the file. state: when it was opened."""
     try:
         yield
     except (arrow.ArrowException, OSError, EOFError) as error:
         if isinstance(error, FileNotFoundError | PermissionError):
             raise
-        kind = {"parquet": "Parquet", "arrow": "Arrow"}[source.kind]
-        raise source.error(f"this is not a {kind} table, or it is damaged: {literal(error)}") from None
+        if state not in (None, _state(source)):
+            raise _changed(source) from None
+        kind = {"parquet": "a Parquet", "arrow": "an Arrow"}[source.kind]
+        raise source.error(f"this is not {kind} table, or it is damaged: {literal(error)}") from None
 
 
 def open_binary(source: Source) -> BinaryTable:
-    """Open a table before its rows are read. Files are mapped into memory; an Arrow stream is read in order."""
+    """Open a table before its rows are read: a file from where it is, an Arrow stream in order.
+
+    Files are not mapped into memory: the system ends a process that reads a mapped file after it was shortened.
+    """
     with _named(source):
-        opened = source.open()
+        opened, path = source.open(), _path(source)
         if source.kind == "parquet":  # it is read from its end
-            mapped = source.is_file and not opened.is_packed
-            data = arrow.memory_map(source.path) if mapped else io.BytesIO(opened.read())
-            file = arrow.parquet.ParquetFile(data, pre_buffer=False)
-            return BinaryTable(source, file.schema_arrow, file)
-        path = "/dev/stdin" if source.path == "-" else source.path
+            in_place = source.is_file and not opened.is_packed
+            state = _state(source) if in_place else None
+            file = arrow.parquet.ParquetFile(arrow.OSFile(path) if in_place else _unpacked(opened), pre_buffer=False)
+            return BinaryTable(source, file.schema_arrow, file, state)
         if opened.is_packed or not os.path.isfile(path) or not os.path.getsize(path):
             reader = arrow.ipc.open_stream(arrow.PythonFile(_Stream(opened), "r"))
-        else:
-            data = arrow.memory_map(path)
-            try:
-                reader = arrow.ipc.open_file(data)
-            except arrow.ArrowInvalid:
-                data.seek(0)
-                reader = arrow.ipc.open_stream(data)
-        return BinaryTable(source, reader.schema, reader)
+            return BinaryTable(source, reader.schema, reader)
+        state, data = _state(source), arrow.OSFile(path)
+        try:
+            reader = arrow.ipc.open_file(data)
+        except arrow.ArrowInvalid:
+            data.seek(0)
+            reader = arrow.ipc.open_stream(data)
+        return BinaryTable(source, reader.schema, reader, state)
+
+
+def _unpacked(opened: OpenedSource) -> io.BytesIO:
+    """Return all bytes of a source that cannot be read from its end; MemoryError where they will not fit."""
+    data, watch = io.BytesIO(), MemoryWatch(opened.source, opened)
+    while part := opened.read(UNPACKED_AT_ONCE):
+        watch.add_bytes(len(part))
+        data.write(part)
+    data.seek(0)
+    return data
 
 
 class _Stream(io.RawIOBase):
@@ -149,7 +191,8 @@ def cast(source: Source, column: Any, name: str, kind: str) -> Any:
         if kind == "text":
             return column.cast(arrow.string())
         if not types.is_temporal(column.type):
-            return column.cast(arrow.float64())
+            # integers beyond 2^53 are rounded, as in every other container
+            return column.cast(arrow.float64(), safe=not types.is_integer(column.type))
         if types.is_duration(column.type):
             whole = column.cast(arrow.duration("us"))
         elif types.is_time(column.type):

@@ -19,16 +19,15 @@ from electorate.arrays import AnyArray, Floats
 from electorate.data.number_text import guess_number_format, is_placeholder
 from electorate.escape import literal
 from electorate.tables import binary
-from electorate.tables.source import OpenedSource, Source, TableError, arrow
-from electorate.tables.text import AS_TEXT, Parser, RowLocator, TextBlock, TextTable, not_a_number
+from electorate.tables.source import MemoryWatch, Source, TableError, arrow
+from electorate.tables.text import AS_TEXT, BlockLocator, Parser, RowLocator, TextBlock, TextTable, not_a_number
 
+Locator = RowLocator | BlockLocator
 Part = TypeVar("Part")
 Result = TypeVar("Result")
 MOST_THREADS = 16
 MOSTLY = 0.95  # a column with this share of numbers is one of numbers, and the other cells are mistakes
 GUESSED = 2**20  # bytes by which types are guessed
-SURE = 1 / 16  # of a file: after that, the rest is expected to be like the beginning
-PER_ROW = 24  # bytes of the target, the weights and the order of the rows
 
 
 @dataclass(frozen=True)
@@ -87,10 +86,16 @@ def read_training(source: Source, request: TableRequest) -> TrainingTable:
             raise source.error(f"the target {literal(target)!r} is missing in every row")
     labels = _labels(table.column(target), target, where)
     weight = None if request.weights is None else _weights(table.column(request.weights), request.weights, where)
-    rest = table.drop_columns(request.extra)
+    rest = table.drop_columns([name for name in request.extra if name not in (request.only or ())])
     if rest.num_columns == 0:
-        raise source.error("there is no column besides the target" + ("" if weight is None else " and the weights"))
+        raise no_features(source, request)
     return TrainingTable(rest, labels, weight, where, n_rows - table.num_rows)
+
+
+def no_features(source: Source, request: TableRequest) -> TableError:
+    """Return the error for a table that has nothing but the target, or the target and the weights."""
+    both = "" if request.weights is None else " and the weights"
+    return source.error(f"there is no column besides the target{both}")
 
 
 def column_names(source: Source) -> list[str]:
@@ -122,30 +127,6 @@ def refuse_infinite(table: Any, error: Callable[[str, int], TableError]) -> None
             if row >= 0:
                 todo = "give a finite number, or leave it empty if it is not known"
                 raise error(f"column {literal(name)!r} is infinite, or too large: {todo}", row)
-
-
-class MemoryWatch:
-    """Adds up the memory of a table while it is read, and refuses one that will not fit in what was free."""
-
-    def __init__(self, source: Source, opened: OpenedSource | None = None) -> None:
-        from electorate.data.inputs import free_memory
-
-        self.source, self.opened = source, opened
-        self.free, self.taken = free_memory(), 0
-
-    def add(self, table: Any) -> Any:
-        """Return a table or batch after adding its memory."""
-        self.taken += int(table.nbytes) + PER_ROW * int(table.num_rows)
-        share = None if self.opened is None else self.opened.share_read
-        is_sure = share is not None and (share >= SURE or (self.free is not None and self.taken > self.free // 4))
-        self.expect(int(self.taken / share) if is_sure and share else self.taken)
-        return table
-
-    def expect(self, needed: int) -> None:
-        if self.free is not None and needed > self.free:
-            size = f"{needed / 2**30:.1f} GiB of memory or more, and {self.free / 2**30:.1f} GiB are free"
-            todo = "use fewer rows, or fewer columns (--drop COLUMN), or `electorate fit`, which reads it in batches"
-            raise MemoryError(f"{self.source.name}: the table takes about {size}: {todo}")
 
 
 def _read_binary(source: Source, request: TableRequest) -> Any:
@@ -184,7 +165,8 @@ def _read_text(source: Source, request: TableRequest, where: RowLocator) -> Any:
         raise source.error("the table has no rows")
     kinds = guess_kinds(source, text.names, places, first)
     read_as = {place: "number" if kind == "number" else "text" for place, kind in kinds.items()}
-    parser = Parser(source, text.names, read_as, AS_TEXT)
+    # A command that applies a model has its kinds of columns, and no option --type.
+    parser = Parser(source, text.names, read_as, AS_TEXT if request.only is None else "")
 
     def parse(block: TextBlock) -> tuple[Any, int, bool]:
         table = parser.table(block)
@@ -249,27 +231,46 @@ def _can_be_cleaned(column: Any) -> bool:
 # ---------------------------------------------------------------- the target and the weights
 
 
-def _weights(column: Any, name: str, where: RowLocator) -> Floats:
+def _weights(column: Any, name: str, where: Locator) -> Floats:
     """Numbers from 0 on, not all 0."""
-    source = where.source
+    weight = check_weights(column, name, where)
+    if not np.any(weight):
+        raise where.source.error(all_zero(name))
+    return weight
+
+
+def all_zero(name: str) -> str:
+    return f"all weights in {literal(name)!r} are 0"
+
+
+def check_weights(column: Any, name: str, where: Locator) -> Floats:
+    """Return weights as float64, or raise the error of the first that is none."""
     if not (arrow.types.is_integer(column.type) or arrow.types.is_floating(column.type)):
-        raise source.error(f"the column {literal(name)!r} holds no numbers: weights are numbers from 0 on")
-    weight = np.asarray(column.cast("float64").to_numpy(), dtype=np.float64)
+        raise where.source.error(f"the column {literal(name)!r} holds no numbers: weights are numbers from 0 on")
+    weight = np.asarray(binary.cast(where.source, column, name, "number").to_numpy(), dtype=np.float64)
     bad = np.flatnonzero(~(weight >= 0) | np.isinf(weight))  # a missing one is NaN
     if bad.size:
         found = "missing" if np.isnan(weight[bad[0]]) else f"{weight[bad[0]]:g}"
         raise where.error(f"the weight {literal(name)!r} is {found}: weights are numbers from 0 on", int(bad[0]))
-    if not np.any(weight):
-        raise source.error(f"all weights in {literal(name)!r} are 0")
     return weight
 
 
-def _labels(column: Any, name: str, where: RowLocator) -> AnyArray:
-    """Texts, each distinct one stored once; or numbers, whole ones as integers."""
+def check_target(column: Any, name: str, where: Locator) -> None:
+    """Raise the error of the first row whose target is missing or infinite."""
     if column.null_count:
         row = int(np.flatnonzero(column.is_null().to_numpy())[0])
         todo = "fill it in, or leave out such rows with --skip-missing-target"
         raise where.error(f"the target {literal(name)!r} is empty: {todo}", row)
+    if arrow.types.is_floating(column.type):
+        row = arrow.compute.index(arrow.compute.is_inf(column), True).as_py()
+        if row >= 0:
+            todo = "give a finite number, or leave out the row"
+            raise where.error(f"the target {literal(name)!r} is infinite, or too large: {todo}", row)
+
+
+def _labels(column: Any, name: str, where: Locator) -> AnyArray:
+    """Texts, each distinct one stored once; or numbers, whole ones as integers."""
+    check_target(column, name, where)
     if arrow.types.is_decimal(column.type):
         column = column.cast(arrow.float64())
     if not binary.is_plain_number(column.type):
@@ -284,6 +285,19 @@ def _labels(column: Any, name: str, where: RowLocator) -> AnyArray:
 # ---------------------------------------------------------------- part by part
 
 
+def _submitted(pool: ThreadPoolExecutor, work: Callable[[Part], Result], part: Part) -> "Future[Result]":
+    """Return the future of a result. Where the system allows no more threads, the caller's thread works."""
+    try:
+        return pool.submit(work, part)
+    except RuntimeError:
+        future: Future[Result] = Future()
+        try:
+            future.set_result(work(part))
+        except Exception as error:
+            future.set_exception(error)
+        return future
+
+
 def in_order(work: Callable[[Part], Result], parts: Iterable[Part]) -> Iterator[Result]:
     """Yield the results of several threads in the order of the parts; an error is raised in the place of its result.
 
@@ -294,7 +308,7 @@ def in_order(work: Callable[[Part], Result], parts: Iterable[Part]) -> Iterator[
     with ThreadPoolExecutor(threads) as pool:
         try:
             for part in parts:
-                waiting.append(pool.submit(work, part))
+                waiting.append(_submitted(pool, work, part))
                 if len(waiting) > 2 * threads:
                     yield waiting.popleft().result()
             while waiting:

@@ -15,6 +15,7 @@ from importlib import import_module
 from typing import Any
 
 from electorate.escape import literal
+from electorate.optional import optional
 
 FORMATS = ("csv", "tsv", "parquet", "arrow")
 ENDINGS = {".csv": "csv", ".tsv": "tsv", ".tab": "tsv", ".parquet": "parquet", ".pq": "parquet"}
@@ -31,6 +32,8 @@ FOREIGN = {
     b"\xfd7zXZ": "this is packed with xz: unpack it first, for example xz -dc FILE | electorate ... -",
 }
 LISTED = 40  # columns in a message
+SURE = 1 / 16  # of a file: after that, the rest is expected to be like the beginning
+PER_ROW = 24  # bytes of the target, the weights and the order of the rows
 
 
 class TableError(ValueError):
@@ -41,10 +44,7 @@ class _LazyArrow:
     """pyarrow and its modules, imported on first use."""
 
     def __getattr__(self, name: str) -> Any:
-        try:
-            package = import_module("pyarrow")
-        except ImportError:
-            raise TableError("reading tables needs pyarrow: pip install 'electorate[tables]'") from None
+        package = optional("pyarrow", "reading tables")
         return import_module(f"pyarrow.{name}") if name in ("compute", "csv", "parquet") else getattr(package, name)
 
 
@@ -177,7 +177,9 @@ class OpenedSource:
     def __init__(self, source: Source) -> None:
         if source.path != "-" and os.path.isdir(source.path):
             raise source.error("this is a folder")
-        self._source = source
+        if source.path == "-" and sys.stdin is None:
+            raise source.error("it is closed: name a file, or redirect one to it")
+        self.source = source
         raw: Any = sys.stdin.buffer if source.path == "-" else open(source.path, "rb")  # noqa: SIM115
         self._raw = raw if isinstance(raw, io.BufferedReader) else io.BufferedReader(raw)
         first = self._raw.peek(8)[:8]
@@ -201,14 +203,16 @@ class OpenedSource:
             if not self.is_packed:
                 raise
             done = f"{self._n_unpacked:,} bytes could be unpacked ({literal(error)})"
-            raise self._source.error(f"the gzip file is damaged or cut short; {done}: copy or pack it again") from None
+            raise self.source.error(f"the gzip file is damaged or cut short; {done}: copy or pack it again") from None
         self._n_unpacked += len(data)
         if self._decoder is None:
             return data
         try:
             text = self._decoder.decode(data, final=not data)
         except UnicodeDecodeError as error:
-            raise self._source.bad_byte(error, self._n_lines + 1) from None
+            raise self.source.bad_byte(error, self._n_lines + 1) from None
+        except UnicodeError as error:
+            raise self.source.error(f"{literal(error)}: is --encoding {self.source.encoding} right?") from None
         self._n_lines += text.count("\n")
         if data and not text and size != 0:
             return self.read(size)  # a part of a character: the rest follows
@@ -217,9 +221,39 @@ class OpenedSource:
     @property
     def share_read(self) -> float | None:
         """How much of the file has been read; None if its size is not known."""
-        if not self._source.is_file:
+        if not self.source.is_file:
             return None
         return min(1.0, self._raw.tell() / max(1, os.fstat(self._raw.fileno()).st_size))
+
+
+class MemoryWatch:
+    """Adds up the memory of a table while it is read, and refuses one that will not fit in what was free."""
+
+    def __init__(self, source: Source, opened: OpenedSource | None = None) -> None:
+        from electorate.data.inputs import free_memory
+
+        self.source, self.opened = source, opened
+        self.free, self.taken = free_memory(), 0
+
+    def add(self, table: Any) -> Any:
+        """Return a table or batch after adding its memory."""
+        self.add_bytes(int(table.nbytes) + PER_ROW * int(table.num_rows))
+        return table
+
+    def add_bytes(self, n_bytes: int) -> None:
+        """Add memory that was taken, and refuse the table if it, or what the rest will take, is not free."""
+        self.taken += n_bytes
+        share = None if self.opened is None else self.opened.share_read
+        is_sure = share is not None and (share >= SURE or (self.free is not None and self.taken > self.free // 4))
+        self.expect(int(self.taken / share) if is_sure and share else self.taken)
+
+    def expect(self, needed: int) -> None:
+        if self.free is not None and needed > self.free:
+            size = f"{needed / 2**30:.1f} GiB of memory or more, and {self.free / 2**30:.1f} GiB are free"
+            todo = "use fewer rows, or fewer columns (--drop COLUMN), or `electorate fit`, which reads it in batches"
+            if self.source.kind == "parquet" and self.opened is not None:
+                todo = "unpack it first, for example with gzip -d"
+            raise MemoryError(f"{self.source.name}: the table takes about {size}: {todo}")
 
 
 def format_of(path: str) -> str:

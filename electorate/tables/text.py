@@ -64,6 +64,7 @@ class TextTable:
             raise source.error("lines end with a carriage return alone: save the table with usual line ends", line)
         if first.count(source.delimiter.encode()) >= MOST_COLUMNS:
             raise source.error(f"the header has more than {MOST_COLUMNS:,} columns", line)
+        csv.field_size_limit(LONGEST_FIELD)
         try:
             text = first.decode("utf-8-sig").removesuffix("\n").removesuffix("\r")
             names = next(csv.reader(text.splitlines(keepends=True), delimiter=source.delimiter, strict=True))
@@ -204,6 +205,19 @@ def not_a_number(source: Source, name: str, value: str, hint: str = AS_TEXT) -> 
         comma = "add --decimal , if a comma begins the fraction; else "
     todo = f"{comma}correct it, or add --missing {found!r} if it means a missing value{hint.format(column=column)}"
     return f"column {column!r} holds numbers, but here {found!r}: {todo}"
+
+
+class BlockLocator:
+    """Finds the lines of the rows of one block."""
+
+    def __init__(self, source: Source, block: TextBlock, n_rows: int) -> None:
+        self.source, self.block, self.n_rows = source, block, n_rows
+
+    def error(self, message: str, row: int) -> TableError:
+        """Return an error that names a row by its line."""
+        plain = self.block.has_row_per_line(self.n_rows)
+        line = self.block.line + row if plain else self.block.line_of(self.source, row)
+        return self.source.error(message, line, row)
 
 
 class RowLocator:

@@ -13,7 +13,7 @@ import numpy as np
 
 from electorate.arrays import AnyArray
 from electorate.escape import FORMULA, NUMBER, cell
-from electorate.safe_write import writing
+from electorate.safe_write import naming_full_disk, writing
 from electorate.tables.source import arrow, format_of
 
 
@@ -21,7 +21,8 @@ from electorate.tables.source import arrow, format_of
 def open_writer(path: str, format: str = "") -> Iterator["Writer"]:
     """Open a writer to a file, or to standard output for "-". A path that is not writable raises before the work."""
     kind, is_packed = format or format_of(path), path.lower().endswith(".gz")
-    with nullcontext(sys.stdout.buffer) if path == "-" else writing(path) as file:
+    name = "standard output" if path == "-" else path
+    with naming_full_disk(name), nullcontext(sys.stdout.buffer) if path == "-" else writing(path) as file:
         writer = Writer(file, kind, is_packed)
         yield writer
         writer.close()

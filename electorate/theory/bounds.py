@@ -86,33 +86,76 @@ class Loss:
 
 
 HINGE = Loss("hinge", lambda z: np.maximum(0.0, 1.0 - z), 1.0)
+SQUARED_HINGE = Loss("squared hinge", lambda z: np.maximum(0.0, 1.0 - z) ** 2, 2.0)
 QUADRATIC = Loss("quadratic", lambda z: (1.0 - z) ** 2, 2.0)
 EXPONENTIAL = Loss("exponential", lambda z: np.exp(np.minimum(-z, 700.0)), 1.0)
 LOGISTIC = Loss("logistic", lambda z: np.logaddexp(0.0, -z) / np.log(2.0), 0.5 / np.log(2.0))  # its slope at 0
-LOSSES = {loss.name: loss for loss in (HINGE, QUADRATIC, EXPONENTIAL, LOGISTIC)}
+LOSSES = {loss.name: loss for loss in (HINGE, SQUARED_HINGE, QUADRATIC, EXPONENTIAL, LOGISTIC)}
+CHECKED = np.linspace(-64.0, 64.0, 2**16 + 1)  # where a loss of the caller's is checked
+
+
+def checked_loss(loss: "str | Loss") -> Loss:
+    """Return a loss by its name, or one that is at least [z <= 0] and, clipped at 1, as steep as it says at most."""
+    if isinstance(loss, str):
+        if loss not in LOSSES:
+            raise ValueError(f"loss={loss!r}: one of {', '.join(map(repr, LOSSES))}, or a Loss of your own")
+        return LOSSES[loss]
+    values, clipped = loss.of(CHECKED), loss.clipped(CHECKED)
+    low = CHECKED[~(values >= (CHECKED <= 0))]
+    if low.size:
+        z = float(low[np.argmin(np.abs(low))])
+        value = float(loss.of(np.array([z]))[0])
+        raise ValueError(f"the {loss.name} loss is {value:.4g} at y f = {z:g}: it must be at least [y f <= 0]")
+    steep = np.abs(np.diff(clipped)) / np.diff(CHECKED)
+    if not steep.max() <= loss.lipschitz * (1 + 1e-6):
+        z = float(CHECKED[int(np.argmax(steep))])
+        raise ValueError(
+            f"the {loss.name} loss clipped at 1 has the slope {steep.max():.4g} at y f = {z:g}, more than its "
+            f"lipschitz={loss.lipschitz:g}"
+        )
+    return loss
 
 
 # ---------------------------------------------------------------- QuadBoost, Theorem 1
 
 
-def vote_bound(margins: Floats, voters: int, complexity: Complexity, delta: float, loss: Loss = HINGE) -> Terms:
-    """QuadBoost's Theorem 1 for p = 1, at the norm of alpha where it is smallest.
+def vote_bound(
+    margins: Floats,
+    voters: int,
+    complexity: Complexity,
+    delta: float,
+    loss: Loss = HINGE,
+    p: float = 1.0,
+    of: float = 1.0,
+) -> Terms:
+    """QuadBoost's Theorem 1 for a p from 1 on, at the norm of alpha where it is smallest. of: |alpha|_p / |alpha|_1.
 
     alpha and c alpha make the same decisions, and the theorem holds for all alpha at once: the norm is free. Norms
     below 1 gain nothing (the proof needs max(norm, 1)).
     """
-    return min((vote_terms(margins, norm, voters, complexity, delta, loss) for norm in NORMS), key=total)
+    norms = NORMS if p == 1 else tuple(norm / of for norm in NORMS)
+    return min((vote_terms(margins, norm, voters, complexity, delta, loss, p, of) for norm in norms), key=total)
 
 
 def vote_terms(
-    margins: Floats, norm: float, voters: int, complexity: Complexity, delta: float, loss: Loss = HINGE
+    margins: Floats,
+    norm: float,
+    voters: int,
+    complexity: Complexity,
+    delta: float,
+    loss: Loss = HINGE,
+    p: float = 1.0,
+    of: float = 1.0,
 ) -> Terms:
-    """Theorem 1 as printed, for |alpha|_1 = norm: with the clipped loss, as its proof has it, and max(norm, 1)."""
-    n, known, size = len(margins), complexity.at(delta), max(norm, 1.0)
+    """Theorem 1 as printed, for |alpha|_1 = norm: with the clipped loss, as its proof has it, and max(|alpha|_p, 1).
+
+    voters: dim(alpha), the number of distinct ones.
+    """
+    n, known, size = len(margins), complexity.at(delta), max(norm * of, 1.0)
     of_norm = math.sqrt(math.log(math.log2(2 * size)) / n) if size > 1 else 0.0
     return {
         "loss": float(np.mean(loss.clipped(norm * margins))),
-        "complexity": 4 * loss.lipschitz * size * known.r,
+        "complexity": 4 * loss.lipschitz * size * known.r * max(voters, 1) ** (1 - 1 / p),
         "confidence": known.root(n, math.log(math.pi**2 * (max(voters, 1) + 1) ** 2 / 6)),
         "norm": (3.0 if known.of_these else 1.0) * of_norm,
         "at norm": norm,
@@ -205,14 +248,33 @@ def bernstein_bound(losses: Floats, log_count: float, delta: float) -> Terms:
     }
 
 
+def clipped_bound(margins: Floats, log_labelings: float, voters: int, dimension: int, delta: float) -> Terms:
+    """Eq. 2 of VadaBoost for the loss min(1, exp(-y f)), at the norm |alpha|_1 = 1, 2, 4, ... where it is smallest.
+
+    On any 2 n rows the outputs of the voters are one of so many labelings; given them, votes of a norm of at most B
+    are covered at the scale 1 / n by (1 + 2 B n)^dimension others, and the loss changes by no more than the vote.
+    """
+    n, found = len(margins), []
+    for k in range(LEVELS):
+        size = 2.0**k
+        cover = voters * log_labelings + dimension * math.log1p(2 * size * n) + log_sizes(voters, dimension)
+        level = math.log(math.pi**2 * (k + 1) ** 2 / 6)
+        found.append({**bernstein_bound(EXPONENTIAL.clipped(size * margins), cover + level, delta), "at norm": size})
+    return min(found, key=total)
+
+
 def log_votes(n: int, voters: int, dimension: int, log_labelings: float) -> float:
     """Return the log of the number of labelings of n rows by the sign of a vote of `voters` voters.
 
     Given the outputs of the voters, their votes are half-spaces through 0 in `dimension` dimensions: Sauer's lemma.
     """
+    return voters * log_labelings + min(log_sauer(n, dimension), n * math.log(2))
+
+
+def log_sauer(n: int, dimension: int) -> float:
+    """Return the log of the number of subsets of n rows by sets of this VC dimension: sum_i binom(n, i)."""
     count = np.arange(min(dimension, n) + 1)
-    sauer = float(np.logaddexp.reduce(gammaln(n + 1) - gammaln(count + 1) - gammaln(n - count + 1)))
-    return voters * log_labelings + min(sauer, n * math.log(2))
+    return float(np.logaddexp.reduce(gammaln(n + 1) - gammaln(count + 1) - gammaln(n - count + 1)))
 
 
 def log_sizes(voters: int, dimension: int) -> float:
@@ -237,6 +299,16 @@ def median_bound(robust_error: Callable[[float], float], n: int, complexity: Com
 def median_terms(robust: float, rho: float, n: int, known: Known) -> Terms:
     """Both sides of the tube are votes of their own: the smaller of the two has at most the sum of the complexities."""
     return {"robust error": robust, "complexity": 4 / rho * known.r, "confidence": known.root(n), "at rho": rho}
+
+
+def smooth_order(n: int, rho: float, dimension: int, columns: int, steepness: float, delta: float) -> float:
+    """The order in Theorem 5 of LocMedBoost without its constant: no bound.
+
+    steepness: L / a, of confidences that are at least a and change by at most L per unit of any column.
+    """
+    logs = columns * math.log(max(steepness / rho, 1.0)) + math.log(dimension)
+    logs += 2 * math.log(max(math.log(n / dimension), 1.0)) - 2 * math.log(rho)
+    return math.sqrt((math.exp(min(logs, 600.0)) - math.log(delta)) / n)
 
 
 # ---------------------------------------------------------------- sums

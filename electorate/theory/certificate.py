@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from electorate.optional import optional
 from electorate.theory.bounds import Terms, is_summand, total
 
 PROVED = "proved"
@@ -125,8 +126,7 @@ class Certificate:
 
     def to_frame(self) -> Any:
         """A pandas dataframe, one row per bound."""
-        import pandas as pd
-
+        pd = optional("pandas", "Certificate.to_frame")
         parts = {"risk": self.risk, "training": self.training}
         return pd.DataFrame([{"about": name, **bound.to_dict()} for name, part in parts.items() for bound in part])
 
@@ -163,7 +163,8 @@ def _lines(bound: Bound) -> list[str]:
     value = f"{bound.value:.4f}" if bound.value < 1e4 else f"{bound.value:.3g}"
     parts = [f"{number:.4g} {name}" for name, number in bound.terms.items() if is_summand(name)]
     extra = [f"{name} {number:.4g}" for name, number in bound.terms.items() if not is_summand(name)]
-    text = f"  {bound.name}: {value}{' (vacuous)' if bound.status == VACUOUS else ''}"
+    note = " (vacuous)" if bound.status == VACUOUS else "" if bound.applies else f" ({bound.status})"
+    text = f"  {bound.name}: {value}{note}"
     text += f" = {' + '.join(parts)}" if len(parts) > 1 else ""
     text += f"; {', '.join(extra)}" if extra else ""
     return textwrap.wrap(f"{text} [{bound.source}]", WIDTH, subsequent_indent="      ")

@@ -82,7 +82,7 @@ def log_columns(columns: int) -> float:
     return log(2 * columns + 2)
 
 
-def kernel_sections(n: int, trace: float, largest: float) -> float:
+def kernel_sections(n: float, trace: float, largest: float) -> float:
     """sqrt(Tr K) / (n B) for voters k(., x_i) / (B sqrt(k(x_i, x_i))), B^2 = largest k(x, x): their norm is 1 / B."""
     return math.sqrt(trace / largest) / n
 

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from electorate.arrays import AnyArray, Floats
+from electorate.optional import optional
 from electorate.theory.bounds import EXPONENTIAL, Loss
 
 History = Mapping[str, AnyArray]
@@ -25,6 +26,7 @@ QUADRATIC_RISK = "the mean of (y - f)^2, plus a penalty"
 
 RATE = "the theorems hold at learning_rate=1"
 EQ_14 = "AdaBoost_R paper, eq. 14"
+MARGIN_TARGET = "LocMedBoost paper, Theorem 1"
 PERFECT = 1 - 1e-12  # edges from here on are those of voters without error
 TINY = 5e-324
 CLOSE = 1e-7  # of sums on the grid, relative
@@ -52,11 +54,12 @@ class Prediction:
 
 @dataclass(frozen=True)
 class Convergence:
-    """The predicted and the observed values of a fit."""
+    """The predicted and the observed values of a fit. notes: what was proved in words."""
 
     model: str
     predictions: tuple[Prediction, ...]
     why: str = ""  # there are none
+    notes: tuple[str, ...] = ()
 
     @property
     def holds(self) -> bool:
@@ -78,8 +81,7 @@ class Convergence:
 
     def to_frame(self) -> Any:
         """A pandas dataframe, one row per round."""
-        import pandas as pd
-
+        pd = optional("pandas", "Convergence.to_frame")
         return pd.DataFrame({name: pd.Series(column) for name, column in self.to_dict().items()})
 
     def __str__(self) -> str:
@@ -93,7 +95,7 @@ class Convergence:
             lines += [f"  {'round':>7}  {'predicted':>12}  {'observed':>12}"]
             for t in _some(len(one.predicted)):
                 lines.append(f"  {t + 1:>7}  {one.predicted[t]:>12.6g}  {one.observed[t]:>12.6g}")
-        return "\n".join(lines)
+        return "\n".join([*lines, *(line for note in self.notes for line in ("", note))])
 
 
 def _some(rounds: int) -> list[int]:
@@ -108,8 +110,8 @@ class Run:
     """The history of one run of training, and further facts that the theorems need.
 
     params: the parameters of the estimator. lam: the penalty that was used. largest: max |h| of every voter.
-    unit_outputs: whether every voter has the outputs -1 and 1 only. certain: whether the confidences of all voters are
-    constant. label: the class that was fitted against the rest, None for two classes.
+    unit_outputs: whether every voter has the outputs -1 and 1 only. label: the class that was fitted against the rest,
+    None for two classes. least_share: of the lightest row in the sum of the weights, or less; NaN where it is unknown.
     """
 
     history: History
@@ -117,8 +119,8 @@ class Run:
     lam: float
     largest: Floats
     unit_outputs: bool
-    certain: bool
     label: int | None = None
+    least_share: float = math.nan
 
     def __getitem__(self, column: str) -> AnyArray:
         return self.history[column]
@@ -371,20 +373,71 @@ def lpboost(run: Run) -> list[Prediction]:
     return [run.prediction(name, "LPBoost: the duality gap", distance + distance[-1], away)]
 
 
-def medboost(run: Run) -> list[Prediction]:
-    """Theorem 1 at rho = 0, and for the 0-1 cost Lemma 1: a bound on E_rho of every round, for awards from -1 to 1.
+def lemma_1(edge: Floats, rho: Floats, lowest: Any = -1.0, highest: Any = 1.0) -> Floats:
+    """LocMedBoost paper, Lemma 1: a bound on the logarithm of E_rho(alpha), for awards between these numbers.
 
     The second fraction of eq. 14 is (A - rho~) / A: its denominator is misprinted.
     """
+    reach = highest - lowest  # A
+    gamma, target = (edge - lowest) / reach, (rho - lowest) / reach  # gamma~ / A and rho~ / A, from 0 to 1
+    with np.errstate(divide="ignore", invalid="ignore"):
+        first = np.where(target > 0, target * np.log(target / gamma), 0.0)
+        second = np.where(target < 1, (1 - target) * np.log((1 - target) / (1 - gamma)), 0.0)
+    return np.asarray(-first - second)
+
+
+def theorem_2(edge: Floats, rho: Floats, reach: Any = 2.0) -> Floats:
+    """LocMedBoost paper, Theorem 2, after every round: a bound on the share of rows not above the target margin.
+
+    From Lemma 1 by Pinsker's inequality, exp(-2 sum (gamma_t - rho_t)^2 / A^2); the target is the mean of rho by steps.
+    """
+    return np.asarray(np.exp(-2 * np.cumsum(np.square((edge - rho) / reach))))
+
+
+def rounds_to_margin(least_share: float, nu: float, reach: float = 2.0) -> int:
+    """Theorem 2 with weights: after so many rounds its bound is below the share of the lightest row."""
+    return math.ceil(reach**2 * math.log(1 / least_share) / (2 * nu**2)) + 1
+
+
+def rounds_to_consistency(least_share: float, gamma: float, theta: float) -> int:
+    """AdaBoost_R paper, after eq. 18: with edges of at least gamma, no margin is at most theta after so many rounds.
+
+    By Theorem 1: max(1, odds(theta)) exp(-T gamma^2 / 2) is then below the share of the lightest row.
+    """
+    return math.floor(2 * math.log(max(1.0, _odds(theta)) / least_share) / gamma**2) + 1
+
+
+def locmedboost(run: Run) -> list[Prediction]:
+    """Lemma 1 and Theorem 2 for awards from -1 to 1, and Theorem 1 at rho = 0; not of a step of line 8."""
+    finite = run["alone"] == 0
+    step, edge, rho, mean = (run[name][finite] for name in ("step", "edge", "rho", "objective"))
+    with np.errstate(divide="ignore"):
+        log_z = np.diff(np.log(mean), prepend=0.0)
+    each, product = np.exp(rho * step + log_z), np.exp(np.cumsum(rho * step) + np.log(mean))
+    lemma, theorem = "LocMedBoost paper, Lemma 1", "LocMedBoost paper, Theorem 2"
+    return [
+        run.prediction("training error", MARGIN_TARGET, mean, run["train_error"][finite]),
+        run.prediction("E_rho of each round", lemma, np.exp(lemma_1(edge, rho)), each),
+        run.prediction("rows not above the target margin", theorem, theorem_2(edge, rho), product),
+    ]
+
+
+def medboost(run: Run) -> list[Prediction]:
+    """Theorem 1 at rho = 0, and for the 0-1 cost Lemma 1: a bound on E_rho of every round, for awards from -1 to 1."""
     finite = np.isfinite(run["step"])
     step, log_z, edge, rho = (run[name][finite] for name in ("step", "log_z", "edge", "rho"))
     source, product = "LocMedBoost paper, Theorem 1 at rho = 0", np.exp(np.cumsum(log_z))
     found = [run.prediction("margins of at most 0", source, product, run["margin_error"][finite])]
-    if run.params["cost"] == "zero_one" and run.certain:
-        gamma, rho_0 = (edge + 1.0) / 2.0, (rho + 1.0) / 2.0  # from 0 to 1
-        with np.errstate(divide="ignore", invalid="ignore"):
-            first = np.where(rho_0 > 0, rho_0 * np.log(rho_0 / gamma), 0.0)
-            second = np.where(rho_0 < 1, (1 - rho_0) * np.log((1 - rho_0) / (1 - gamma)), 0.0)
-        bound, seen = np.exp(-first - second), np.exp(rho * step + log_z)
+    if "confidence" in run.history:  # of eq. 3; the edge is it less twice the weighted cost, eq. 1
+        name = "edge at most the average confidence"
+        found.append(run.prediction(name, "LocMedBoost paper, eq. 1 and 3", run["confidence"][finite], edge))
+    if run.params["cost"] == "zero_one":  # awards are from -1 to 1
+        bound, seen = np.exp(lemma_1(edge, rho)), np.exp(rho * step + log_z)
         found.append(run.prediction("E_rho of each round", "LocMedBoost paper, Lemma 1", bound, seen))
+        theorem, product = "LocMedBoost paper, Theorem 2", np.exp(np.cumsum(rho * step + log_z))
+        found.append(run.prediction("rows not above the target margin", theorem, theorem_2(edge, rho), product))
+        if not math.isnan(run.least_share):
+            missed = run["min_margin"][finite] < run["target_margin"][finite] - CLOSE
+            share = np.where(missed, run.least_share, 0.0)
+            found.append(run.prediction("least share of such rows", theorem, product, share))
     return found

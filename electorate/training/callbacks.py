@@ -15,6 +15,7 @@ from typing import Any, TextIO
 from electorate.model.stored_parameters import family_types
 from electorate.model.trace import Row, Trace
 from electorate.modelfile import ModelFormatError
+from electorate.safe_write import StandardStream
 from electorate.training.lazy_inputs import is_lazy
 
 
@@ -64,6 +65,11 @@ class Hooks:
         """Set up a run. It begins once the rounds that it resumes from are found to fit the data."""
         self._see(Trace())
         self.began = False
+
+    def expect(self, more: int) -> None:
+        """Announce further rounds: scikit-learn's contexts refuse more than were announced."""
+        if self.context.max_subtasks is not None:
+            self.context.max_subtasks += more
 
     def replay(self, trace: Any) -> str | None:
         self._see(trace)
@@ -248,7 +254,9 @@ class ProgressBar(Callback):
         return f"[{bar}] round {done}/{total}  {error}{validation}  {left:.0f} s left "
 
     def _write(self, text: str) -> None:
-        print(text, end="", file=self.file or sys.stderr, flush=True)
+        stream = StandardStream(self.file or sys.stderr, "standard error")  # a line that is lost ends no fit
+        stream.write(text)
+        stream.flush()
 
 
 class Checkpoint(Callback):

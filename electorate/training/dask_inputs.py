@@ -16,6 +16,7 @@ from electorate.cuda.device import open_device
 from electorate.data import inputs
 from electorate.data.table import StackedTable, Table, ThereTable, read_table
 from electorate.data.targets import check_targets
+from electorate.optional import optional
 from electorate.threads import ThreadPool
 from electorate.training.worker_data import GivenRows, TargetWorkerData, WorkerData
 
@@ -28,6 +29,7 @@ def is_dask(X: Any) -> bool:
 
 def open_cluster(model: Any, rows: tuple[Any, Any, Any], validation: tuple[Any, Any, Any] | None, reset: bool) -> Any:
     """Open the workers that hold the rows; raises for what cannot be fitted there."""
+    optional("distributed", "fit on Dask collections")
     from electorate.engines.dask import Cluster, collect
 
     lists = [rows] if validation is None else [rows, validation]

@@ -57,13 +57,14 @@ class Described:
 class CountedExamples:
     """The rows that count: by test, where it holds, and the sums over them that a search needs."""
 
-    def __init__(self, codes: Ints, tests: PriorTests, labels: Ints, n_classes: int) -> None:
-        """codes: [column, row] over the bins of the tests."""
+    def __init__(self, codes: Ints, tests: PriorTests, labels: Ints, n_classes: int, lost: int = 0) -> None:
+        """codes: [column, row] over the bins of the tests. lost: further rows, whose labels cannot be predicted."""
         used = np.flatnonzero(tests.shares > 0)
         sizes = tests.bins.n_bins[used] + 1
         offsets = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
         place = {int(column): number for number, column in enumerate(used)}
         self.labels, self.n_classes, self.n_rows = labels, n_classes, len(labels)
+        self.lost, self.n_counted = lost, len(labels) + lost
         self.tests, self.column = tests.tests, tests.column
         self.codes = codes
         flat = (codes[used] + offsets[:-1, None]).T
@@ -110,7 +111,7 @@ class DescriptionSearch:
     def run(self) -> Described:
         """The best vote of all paths, then improved voter by voter."""
         empty = self.describe(())
-        if not self.rows.tests or not empty.errors:
+        if not self.rows.tests or empty.errors == self.rows.lost:
             return empty
         growing = (False, True) if self.code.max_depth > 1 else (False,)  # trees may keep a path from better rules
         ends = {end for path in PATHS for trees in growing for end in self.path(*path, trees)}
@@ -134,7 +135,7 @@ class DescriptionSearch:
         return self.described((*rest[:place], voter, *rest[place:]), more)
 
     def bound(self, errors: float, bits: float) -> float:
-        return priced_bound(int(errors), self.rows.n_rows, bits * math.log(2) + self.log_delta)
+        return priced_bound(int(errors), self.rows.n_counted, bits * math.log(2) + self.log_delta)
 
     def votes(self, voters: Sequence[AnyVoter]) -> Floats:
         votes = self.start.votes.copy()
@@ -155,7 +156,7 @@ class DescriptionSearch:
                 votes[where, label] += weight
 
     def errors(self, votes: Floats) -> int:
-        return int(np.count_nonzero(np.argmax(votes, axis=1) != self.rows.labels))
+        return self.rows.lost + int(np.count_nonzero(np.argmax(votes, axis=1) != self.rows.labels))
 
     # ------------------------------------------------------------ paths of additions
 
@@ -316,7 +317,7 @@ class DescriptionSearch:
 
     def rate(self, errors: int, bits: float) -> float:
         """How many errors a bit is worth, at this point of the bound."""
-        n, now = self.rows.n_rows, self.bound(errors, bits)
+        n, now = self.rows.n_counted, self.bound(errors, bits)
         per_bit = (self.bound(errors, bits + 4) - now) / 4
         per_error = (self.bound(min(errors + 2, n), bits) - now) / 2
         return per_bit / max(per_error, 1e-9 / n)

@@ -76,6 +76,8 @@ def train(bench: Bench, tasks: Sequence[Any], context: Any, data: tuple[Any, Any
                 task = bench.again(task, trace)
                 if task is None:
                     hooks.finished.append(trace)
+                else:
+                    hooks.expect(trace.n_rounds)
         bench.check(hooks.finished)
 
 

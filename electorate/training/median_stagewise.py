@@ -12,6 +12,7 @@ from typing import Any, ClassVar, Protocol
 
 import numpy as np
 
+from electorate.algorithms.costs import full_award
 from electorate.algorithms.protocol import Step
 from electorate.arrays import Floats
 from electorate.data.bins import Bins
@@ -59,6 +60,7 @@ class TargetSetting:
     booster: Any
     bins: Bins
     attributes: dict[str, Any]  # that the fitted model has
+    doubts: bool = False  # whether voters have confidences other than 1
 
 
 class MedianStagewise(RoundByRound):
@@ -79,6 +81,11 @@ class MedianStagewise(RoundByRound):
         engine, booster = self.setting.engine, self.setting.booster
         voter, applied = self._best()
         engine.apply(applied)
+        confidence = {}
+        if self.setting.doubts:
+            engine.reward(full_award, True)
+            confidence = {"confidence": engine.moments(0.0, 1.0).mean}
+            engine.apply(applied)  # awards are written over its leaves
         step = booster.step(engine, booster.reward(engine))
         number = self.trace.n_rounds + 1
         if step.stop == "no_edge" and not (number == 1 and booster.keeps_first):
@@ -94,6 +101,7 @@ class MedianStagewise(RoundByRound):
             "log_z": log_z,
             "objective": 0.0 if step.infinite else exp(min(self.log_bound, 700.0)),
             **self._margins(),
+            **confidence,
             "n_voters": number,
             "seconds": time.perf_counter() - self.started,
         }
@@ -162,16 +170,17 @@ class ValidationError:
     method: MedianStagewise
     fallback: float
     lower: bool
-    predict: Callable[[Any], Floats] | None = None  # what a voter that was fitted elsewhere predicts for them
+    predict: Callable[[Any], tuple[Floats, Floats]] | None = None  # of a voter that was fitted elsewhere, with kappa
 
     def __post_init__(self) -> None:
         self.engine.call("begin", self.fallback, self.lower)
 
     def __call__(self, trace: Trace, number: int) -> float:
         cast = self.method.casts[number - 1]
-        applied = (
-            cast.applied if self.predict is None else replace(cast.applied, predictions=self.predict(cast.voter.fitted))
-        )
+        applied = cast.applied
+        if self.predict is not None:
+            predictions, sure = self.predict(cast.voter.fitted)
+            applied = replace(applied, predictions=predictions, outputs=sure)
         units = cast.units or 1  # the only voter, stored though it has no edge
         farthest = float(self.engine.call("add_voter", applied, units, cast.decides))
         return float(self.engine.call("absolute_errors", farthest).mean) if farthest > 0 else 0.0

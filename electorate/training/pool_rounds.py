@@ -154,7 +154,7 @@ class PoolRounds(QuadRounds):
         looks = 1 + held if rules.reweight == "cyclic" else 1
         most = min(most, max(1, WORK_AT_ONCE // (looks * max(1, len(self.weight)))))
         most_moves = most * (held + 2 if rules.reweight == "cyclic" else 1) + held + 2
-        most_voters = len(self.weight) if rules.max_voters is None else rules.max_voters
+        most_voters = len(self.weight) if rules.max_voters is None else min(rules.max_voters, len(self.weight))
         first, last = self.trace.n_rounds + 1, self.trace.n_rounds + most
         places, details = np.empty((most_moves, 2), dtype=np.int64), np.empty((most_moves, 5))
         info = np.zeros(6, dtype=np.int64)

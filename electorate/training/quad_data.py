@@ -220,8 +220,9 @@ class QuadSource:
         self.reweights: bool = model.reweight != "never"
         self.scoring: str = getattr(model, "scoring", "loss")
 
-    def rules(self, total_weight: float, n_voters: int) -> WeightRules:
-        rules: WeightRules = self.model._rules(self.unit, total_weight, n_voters)
+    def rules(self, total_weight: float, log_count: float = 0.0) -> WeightRules:
+        """How weights are set. log_count: of the voters, or of the ways in which they label the rows."""
+        rules: WeightRules = self.model._rules(self.unit, total_weight, log_count)
         return rules
 
     def start(self, group: Group, past: Trace, voters: Sequence[Any]) -> QuadRounds:

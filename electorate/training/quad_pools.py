@@ -1,5 +1,6 @@
 """Finite pools as QuadBoost's voters: stumps as columns of bits, columns of X, and stumps over an engine's shards."""
 
+import math
 from functools import cached_property
 from itertools import pairwise
 from typing import Any
@@ -67,7 +68,7 @@ class FinitePool(QuadSource):
         return self.rows.weights.given
 
     def begin(self, group: Group, n_past: int) -> PoolRounds:
-        return self.rounds(group, self.rules(self.total_weight, self.n_voters))
+        return self.rounds(group, self.rules(self.total_weight, math.log(2 * max(self.n_voters, 1))))
 
     def rounds(self, group: Group, rules: WeightRules) -> PoolRounds:
         """Before any round; runs with the same voters share their Gram rows."""

@@ -40,6 +40,7 @@ from electorate.training.stagewise import ALMOST_NOTHING
 from electorate.voters.by_rows import Always, RowSearch
 from electorate.voters.kernel_sections import Section
 from electorate.voters.means import Means
+from electorate.voters.prices import shape_of
 from electorate.voters.regression_trees import SquaresTrees
 from electorate.voters.trees import Search, Voter
 
@@ -130,7 +131,10 @@ class BinSource(QuadSource):
 
     def begin(self, group: Group, n_past: int) -> ResidualRounds:
         search = BinSearch(self.family, self.engine, self.bins, group, self.reweights)
-        return ResidualRounds(search, self.rules(1.0, 1))
+        n, log_count = self.engine.given, 0.0
+        if getattr(self.model, "lam", 0.0) == "theory":
+            log_count = self.family.log_count(max(n, 2), shape_of(self.bins))
+        return ResidualRounds(search, self.rules(n, log_count))
 
     def stored_voters(self, model: Any, label: int | None) -> list[Cast]:
         return stored_casts(model, self.bins, label)
@@ -219,7 +223,7 @@ class RowFamily(QuadSource):
 
     def begin(self, group: Group, n_past: int) -> ResidualRounds:
         search = RowResiduals(self._find, self.X, self.rows, group, self.reweights)
-        return ResidualRounds(search, self.rules(self.rows.weights.given, 1))
+        return ResidualRounds(search, self.rules(self.rows.weights.given))
 
     def _find(self, X: Any, residual: Floats, means: Means) -> Any:
         raise NotImplementedError

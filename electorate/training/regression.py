@@ -27,7 +27,7 @@ from electorate.voters.finite_regressors import ColumnPredictions, ColumnPredict
 from electorate.voters.pool import Pool
 from electorate.voters.regression_trees import EdgeTrees, SquaresTrees
 from electorate.voters.trees import Voter
-from electorate.voters.wrapped import WrappedRegressor, finite_predictions
+from electorate.voters.wrapped import WrappedRegressor, finite_predictions, own_confidences
 
 
 @dataclass(frozen=True)
@@ -68,6 +68,8 @@ class MedianBench(Bench):
             self.rows = data.given.table, data.given.labels
             self.X_val = None if data.validation is None else data.validation.table
         self.confidences = model._choose_confidences(self.bins) if before is None else (before.confidences_ or None)
+        self.doubts = getattr(model, "confidence_by", "constant") != "constant"
+        self.own: bool = getattr(model, "confidence_by", "") == "voter"
         criterion = model._criterion() if self.native else ""
         bins = self.bins if self.native else None
         place.all_reduce("build", bins, model.max_bins, self.confidences, model._by_rows)
@@ -100,11 +102,15 @@ class MedianBench(Bench):
     def _predicted_again(self, fitted: Any, row: dict[str, float]) -> TargetCast:
         """Return a voter that was fitted to rows, with its predictions for them."""
         size = row["step"] if math.isfinite(row["step"]) else 0.0
-        voter = Voter([], [], np.zeros((0, 0), dtype=np.int64), fitted, predictions_of(fitted, self.rows[0]))
-        return TargetCast(voter, np.zeros((0, 2)), Step(size, row["edge"], row["error"]))
+        X = self.rows[0]
+        voter = Voter([], [], np.zeros((0, 0), dtype=np.int64), fitted, predictions_of(fitted, X))
+        sure = own_confidences(fitted, X)[:, None] if self.own else np.zeros((0, 2))
+        return TargetCast(voter, sure, Step(size, row["edge"], row["error"]))
 
     def start(self, task: Try, past: PastRun) -> MedianStagewise:
-        setting = TargetSetting(self.engine, self._family(task, past), task.booster, self.bins, task.attributes)
+        setting = TargetSetting(
+            self.engine, self._family(task, past), task.booster, self.bins, task.attributes, self.doubts
+        )
         return MedianStagewise(setting, past)
 
     def _family(self, one: Try, past: PastRun) -> Any:
@@ -114,7 +120,7 @@ class MedianBench(Bench):
             X, y = self.rows
             if model._by_rows:
                 return ColumnPredictions(X, one.booster.cost.award)
-            wrapped = WrappedRegressor(family, X, y, model.random_state, model._draws)
+            wrapped = WrappedRegressor(family, X, y, model.random_state, model._draws, self.own)
             wrapped.skip(past.trace.n_rounds)
             return wrapped
         if isinstance(family, Pool):
@@ -126,7 +132,7 @@ class MedianBench(Bench):
     def watchers(self, task: Try, method: Any) -> list[Watcher]:
         if self.judge is None:
             return []
-        predict = None if self.X_val is None else partial(predictions_of, X=self.X_val)
+        predict = None if self.X_val is None else partial(outputs_of, X=self.X_val, own=self.own)
         score = ValidationError(self.judge, method, self.outline.fallback, self.model._lower, predict)
         return [Patience(score, float(self.model.tol), int(self.model.n_iter_no_change))]
 
@@ -153,6 +159,7 @@ class MedianBench(Bench):
             np.array([cast.step.size for cast in casts], dtype=np.float64),
             np.array([cast.kappa for cast in casts], dtype=np.int32),
             bool(casts and casts[-1].decides),
+            self.own,
         )
         return {
             "vote_": vote,
@@ -162,6 +169,11 @@ class MedianBench(Bench):
             **common_attributes(self.model, [trace], self.outline.has_validation),
             **method.setting.attributes,
         }
+
+
+def outputs_of(fitted: Any, X: Any, own: bool) -> tuple[Floats, Floats]:
+    """Return the predictions of a voter for other rows, and its own confidences, if it has any."""
+    return predictions_of(fitted, X), own_confidences(fitted, X)[:, None] if own else np.zeros((0, 2))
 
 
 def predictions_of(fitted: Any, X: Any) -> Floats:

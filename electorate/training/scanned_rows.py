@@ -23,6 +23,7 @@ from electorate.data.split import NO_LEVELS, HashedRows, hash_table, text_levels
 from electorate.data.streamed_bins import EdgePass
 from electorate.data.table import Table, read_table
 from electorate.data.target_order import TargetOrder
+from electorate.escape import literal
 from electorate.scans.batches import Batch, rows_at_once
 from electorate.scans.scan import ScannedColumn, ScannedTable
 from electorate.threads import ThreadPool
@@ -70,6 +71,8 @@ class ScannedRows:
             raise TypeError(f"X is a scanned table and X_val is {type(X).__name__}: scan it too")
         inputs.require_y(model, y)
         require_columns(X, y, weight)
+        if not X.columns:
+            raise ValueError(f"{X.source.name}: 0 feature(s) while a minimum of 1 is required: X has no columns")
         validate_data(model, X.like, reset=reset, skip_check_array=True)
         self.X, self.y, self.weight, self.read_y = X, y, weight, read_y
         self.like = X.empty()
@@ -115,6 +118,8 @@ class ScannedRows:
         if not found:
             return self.read_y(np.empty(0), 0), None, None
         y, weight, hashes = (joined(list(column)) for column in zip(*found, strict=True))
+        if weight is not None and isinstance(self.weight.column, str) and not weight.any():
+            raise ValueError(f"{self.X.source.name}: all weights in {literal(self.weight.column)!r} are 0")
         return y, weight, hashes
 
     def _vectors(self, batch: Batch) -> tuple[AnyArray, Floats | None]:

@@ -364,6 +364,9 @@ class TargetWorkerData(WorkerData):
             kappas = None
             if confidences is not None:
                 X = self.X.get(name, self.X.get("train", examples.table))
+                for one in confidences if name == "train" else ():
+                    if isinstance(one, Function):
+                        one.fit(X, len(y))
                 kappas = values_of(confidences, X, examples.table, len(y))(0, len(y))
             predictions: Any = examples.table if columns and name == "train" else None
             targets = Targets(examples, y, kappas, predictions)

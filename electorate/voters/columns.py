@@ -202,6 +202,10 @@ class Columns(BaseEstimator):
         made = zip(column.tolist(), sign.tolist(), scale.tolist(), strict=True)
         return [Always(s) if j < 0 else ColumnVoter(j, s, size) for j, s, size in made]
 
+    def owns(self, voter: Any) -> bool:
+        """Whether a voter is a column."""
+        return isinstance(voter, ColumnVoter)
+
     def log_count(self, n: int, shape: Shape) -> float:
         """The logarithm of the number of voters."""
         return complexity.log_columns(shape.columns)

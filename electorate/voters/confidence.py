@@ -1,8 +1,11 @@
 """Confidence kappa(x) of a voter in LocMedBoost: constant, smooth bumps, or any function of the user's.
 
-Confidences are numbers from 0 to 1. Trees decide which of their leaves abstain: see regression_trees.py.
+Confidences are numbers from 0 to 1, those of functions after they are divided by the largest one of the training rows,
+where that is above 1: kappa and c kappa make the same vote, with rho and nu in units of c. Trees decide which of their
+leaves abstain: see regression_trees.py.
 """
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -37,6 +40,10 @@ class Bump:
     width: float
     least: float = LEAST
 
+    @property
+    def lipschitz(self) -> float:
+        return (1 - self.least) / (self.width * math.sqrt(math.e))
+
     def of(self, X: Any, columns: Callable[[int], Array], n_rows: int) -> Array:
         with np.errstate(over="ignore"):  # infinitely far away is right: exp gives 0
             away = (columns(self.column) - self.centre) / self.width
@@ -44,19 +51,28 @@ class Bump:
         return np.where(np.isnan(near), self.least, self.least + (1 - self.least) * near)
 
 
-@dataclass(frozen=True)
+@dataclass
 class Given:
-    """A function of X, as the user gave it."""
+    """A function of X, as the user gave it. scale: what it is divided by; larger values of other rows count as it."""
 
     function: Callable[[Any], Any]
+    scale: float = 1.0
 
     def of(self, X: Any, columns: Callable[[int], Array], n_rows: int) -> Array:
+        return np.minimum(self._values(X, n_rows) / self.scale, 1.0)
+
+    def fit(self, X: Any, n_rows: int) -> None:
+        """Take the scale from the rows of training."""
+        self.scale = max(1.0, float(self._values(X, n_rows).max(initial=0.0)))
+
+    def _values(self, X: Any, n_rows: int) -> Array:
         sure = np.asarray(self.function(X), dtype=np.float64)
         if sure.shape != (n_rows,):
             raise ValueError(f"a confidence gave an array of shape {sure.shape} for {n_rows} rows: one number per row")
-        bad = np.flatnonzero(~((sure >= 0) & (sure <= 1)))
+        bad = np.flatnonzero(~((sure >= 0) & np.isfinite(sure)))
         if bad.size:
-            raise ValueError(f"a confidence is {sure[bad[0]]!r} in row {int(bad[0])}: it must be from 0 to 1")
+            what = "it must be finite and not negative"
+            raise ValueError(f"a confidence is {sure[bad[0]]!r} in row {int(bad[0])}: {what}")
         return sure
 
 

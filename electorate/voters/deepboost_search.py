@@ -20,7 +20,8 @@ from electorate.messages import Change, StoredVoter
 from electorate.special import exp, log, ordered_sum
 from electorate.voters.by_rows import Always, ByRows
 from electorate.voters.priced_trees import priced_trees
-from electorate.voters.prices import Prices
+from electorate.voters.prices import Prices, depth_of
+from electorate.voters.splits import least_rows
 from electorate.voters.trees import ChosenStep, Limits, Search, Trees, Voter
 from electorate.voters.union import Union
 
@@ -85,7 +86,7 @@ class DeepBoostSearch:
     """A family, or a union, as DeepBoost searches it. closed: steps have a closed form."""
 
     def __init__(self, family: Any, booster: DeepBoost, prices: Prices, closed: bool) -> None:
-        self.families = list(family.families) if isinstance(family, Union) else [family]
+        self.families = members_of(family)
         self.fitted_elsewhere = isinstance(family, ByRows)
         self.booster = booster
         self.prices = prices
@@ -124,7 +125,7 @@ class DeepBoostSearch:
         new = [
             self._candidate(voter, member, search)
             for member, family in enumerate(self.families)
-            for voter in self._searched(family, search)
+            for voter in self._searched(family, member, search)
         ]
         candidates = [*self._old(search), *filter(None, new)]
         best = max(candidates, key=lambda candidate: candidate.strength)
@@ -156,13 +157,13 @@ class DeepBoostSearch:
             found.append(Candidate(strength, voter, weight, price, right, total - right))
         return found
 
-    def _searched(self, family: Any, search: Search) -> list[Voter]:
+    def _searched(self, family: Any, member: int, search: Search) -> list[Voter]:
         if not isinstance(family, Trees):
             return [family.best(search)]
-        limits = Limits(family.max_depth, family.min_samples_leaf, family.min_samples_split)
+        limits = Limits(family.max_depth, least_rows(family.min_samples_leaf), least_rows(family.min_samples_split))
 
-        def price(n_splits: int) -> float:
-            return self._relative(self.prices.of(family, n_splits))
+        def price(n_splits: int, depth: int) -> float:
+            return self._relative(self.prices.of(family, n_splits, depth, member))
 
         return priced_trees(search, limits, price)
 
@@ -180,7 +181,10 @@ class DeepBoostSearch:
 
     def _price(self, voter: Voter) -> float:
         family = self.families[voter.member]
-        return self.prices.of(family.family if isinstance(family, ByRows) else family, len(voter.splits))
+        if isinstance(family, ByRows):
+            return self.prices.of(family.family, 0, 0, voter.member)
+        depth = depth_of(voter.splits) if self.prices.needs_depth else 0
+        return self.prices.of(family, len(voter.splits), depth, voter.member)
 
     def _relative(self, price: float) -> float:
         """Lambda m / S_t."""
@@ -269,6 +273,13 @@ def _least(slope: Callable[[float], float], now: float) -> float:
     if at_high == 0:
         return high
     return min(max(now, low), high)
+
+
+def members_of(family: Any) -> list[Any]:
+    """The families of a union, each as it is searched."""
+    if isinstance(family, ByRows) and isinstance(family.family, Union):
+        return [ByRows(member, family.X, family.reader, family.names) for member in family.family.families]
+    return list(family.families) if isinstance(family, Union) else [family]
 
 
 def _right_and_wrong(voter: Voter) -> tuple[float, float]:

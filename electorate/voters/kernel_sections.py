@@ -221,11 +221,19 @@ class KernelSections(BaseEstimator):
         every = zip(constant.tolist(), landmark.tolist(), factor.tolist(), strict=True)
         return [Always(int(f)) if always else Section(kernel, tuple(x), f) for always, x, f in every]
 
-    def complexity(self, X: Any) -> float:
-        """sqrt(Tr K) / (n B) for these rows: a bound on the empirical Rademacher complexity."""
+    def complexity(self, X: Any, weight: Any = None) -> float:
+        """sqrt(Tr K) / (n B) for these rows: a bound on the empirical Rademacher complexity.
+
+        weight: how often each row counts; n is their sum.
+        """
         rows = np.asarray(X, dtype=np.float64)
-        own = self._kernel(rows.shape[1]).itself(rows)
-        return complexity.kernel_sections(len(rows), float(ordered_sum(own)), float(own.max()))
+        own, times = self._kernel(rows.shape[1]).itself(rows), np.ones(len(rows)) if weight is None else weight
+        n, trace = float(ordered_sum(times)), float(ordered_sum(own * times))
+        return complexity.kernel_sections(n, trace, float(own.max())) if trace > 0 else 0.0
+
+    def owns(self, voter: Any) -> bool:
+        """Whether a voter is a section of this kernel."""
+        return isinstance(voter, Section) and voter.kernel == self._kernel(len(voter.landmark))
 
     def log_count(self, n: int, shape: Shape) -> float:
         """The logarithm of the number of landmarks, signs and constants: fixed only once the rows are drawn."""

@@ -56,7 +56,10 @@ def best_among(finder: SplitFinder, columns: Bools, node: Any, engine: Any, sign
 
 
 def monotone_outputs(kind: str, smoothing: float, voter: Any, signs: Ints) -> Floats:
-    """`leaf_outputs` of a tree for two labels, made monotone; all 0 where that leaves no edge."""
+    """`leaf_outputs` of a tree for two labels, made monotone.
+
+    Where that leaves no edge they are constant: all 0, or the heavier label if they are labels.
+    """
     outputs = leaf_outputs("gentle" if kind == "label" else kind, voter.sums, smoothing)[:, 0]
     if not np.isfinite(outputs).all():
         raise ValueError(
@@ -64,9 +67,13 @@ def monotone_outputs(kind: str, smoothing: float, voter: Any, signs: Ints) -> Fl
         )
     outputs = clipped(voter.splits, voter.leaves, outputs, voter.sums.sum(axis=1), signs)
     if kind == "label":
-        return np.where(outputs > 0, 1.0, -1.0)[:, None]
+        outputs = np.where(outputs > 0, 1.0, -1.0)
     edge = float(ordered_sum((voter.sums[:, 1] - voter.sums[:, 0]) * outputs))
-    return (outputs if edge > 0 else np.zeros_like(outputs))[:, None]  # a negative step would turn the tree around
+    if edge <= 0:  # a negative step would turn the tree around
+        negative, positive = voter.sums.sum(axis=0).tolist()
+        heavier = 1.0 if positive > negative else -1.0
+        outputs = np.full_like(outputs, heavier if kind == "label" else 0.0)
+    return outputs[:, None]
 
 
 def clipped(splits: Any, leaves: list[int], values: Floats, weights: Ints, signs: Ints) -> Floats:

@@ -13,7 +13,7 @@ from electorate.voters.lookahead import Stuck, balanced, look_ahead
 from electorate.voters.splits import ANY_ROWS, Finder, Found
 from electorate.voters.trees import BYTES_AT_ONCE, MANY_LEVELS, Grown, Limits, OpenNode, Search, Voter, constant, mixed
 
-Price = Callable[[int], float]
+Price = Callable[[int, int], float]
 
 
 @dataclass(frozen=True)
@@ -86,12 +86,12 @@ class _Tree:
 
 
 def priced_trees(search: Search, limits: Limits, price: Price) -> list[Voter]:
-    """h*_1, h*_2, ...: as long as a layer is worth its price. price: of so many splits, in shares of the weight."""
+    """h*_1, h*_2, ...: as long as a layer is worth its price. price: of splits and levels, in shares of the weight."""
     tree, voters, depth = _Tree(search, limits), [constant(search)], 0
     deepest = limits.max_depth if limits.max_depth is not None else MANY_LEVELS
     while tree.open and depth < deepest:
         offers = tree.offers(deepest - depth)
-        taken = offers[:1] if depth == 0 else _worth(offers, tree.grown.n_splits, search.sums.total, price)
+        taken = offers[:1] if depth == 0 else _worth(offers, tree.grown.n_splits, search.sums.total, price, depth)
         if not taken:
             break
         depth += 1
@@ -102,9 +102,10 @@ def priced_trees(search: Search, limits: Limits, price: Price) -> list[Voter]:
     return voters[1:] or voters
 
 
-def _worth(offers: list[_Offer], splits: int, total: int, price: Price) -> list[_Offer]:
-    """The first so many of the splits for which the edge they add less what they cost is largest."""
+def _worth(offers: list[_Offer], splits: int, total: int, price: Price, depth: int) -> list[_Offer]:
+    """The first so many of the splits, all of one layer, for which the edge they add less what they cost is largest."""
     gains = np.cumsum([0, *(offer.gain for offer in offers)]).tolist()
     many = np.cumsum([splits, *(offer.n_splits for offer in offers)]).tolist()
-    values = [2 * (gain / total) - price(number) for gain, number in zip(gains, many, strict=True)]
+    levels = [depth, *[depth + 1] * len(offers)]
+    values = [2 * (gain / total) - price(*size) for gain, *size in zip(gains, many, levels, strict=True)]
     return offers[: int(np.argmax(values))]

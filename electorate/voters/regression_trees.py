@@ -130,7 +130,8 @@ class RegressionTrees(BaseEstimator):
     max_depth : int or None, default=3
         The most splits on a path; 1: stumps.
     min_samples_leaf : int, default=1
-        The fewest rows in a leaf. A row of whole weight k counts k times.
+        The fewest rows in a leaf. A row of whole weight k counts k times, after weights that are all even have been
+        halved: multiplying all of them by a power of two changes nothing.
     criterion : {"auto", "edge", "squared_error"}, default="auto"
         What a split is chosen by: the edge of MedBoost (eq. 1 of the paper), over at most 64 bins of the target, or
         the squared error. "auto": what the booster is made for.

@@ -308,7 +308,7 @@ def by_mean(weights: Ints, targets: Ints) -> Ints:
 
 
 def least_rows(wanted: int) -> int:
-    """Return min_samples_leaf as the kernels take it: a 64-bit integer, however large."""
+    """Return min_samples_leaf or min_samples_split as the kernels take it: a 64-bit integer, however large."""
     return min(int(wanted), MOST_ROWS)
 
 

@@ -130,7 +130,7 @@ class Limits:
 
     def levels(self, depth: int) -> int:
         """How many levels a tree may grow below a node of this depth."""
-        return MANY_LEVELS if self.max_depth is None else self.max_depth - depth
+        return MANY_LEVELS if self.max_depth is None else min(self.max_depth - depth, MANY_LEVELS)
 
     @property
     def count_rows(self) -> bool:
@@ -474,7 +474,8 @@ class Trees(BinFamily):
     max_depth : int or None, default=3
         The most splits on a path; None: until every leaf is pure or no split helps.
     min_samples_leaf, min_samples_split : int, default=1 and 2
-        The fewest rows in a leaf, and in a node that is split. A row of whole weight k counts k times.
+        The fewest rows in a leaf, and in a node that is split. A row of whole weight k counts k times, after weights
+        that are all even have been halved: multiplying all of them by a power of two changes nothing.
     criterion : {"gini", "edge", "matsushita"}, default="gini"
         How a split is chosen: by the Gini index, by the weight that is classified correctly, or by Matsushita's error
         2 sqrt(p (1 - p)).
@@ -541,7 +542,9 @@ class Trees(BinFamily):
 
     def best(self, search: Search) -> Voter:
         draw, signs = draw_for(self, search), read_signs(self.monotonic_cst, search.bins)
-        limits = Limits(self.max_depth, least_rows(self.min_samples_leaf), self.min_samples_split, draw, signs)
+        limits = Limits(
+            self.max_depth, least_rows(self.min_samples_leaf), least_rows(self.min_samples_split), draw, signs
+        )
         finder = Finder(search.bins, search.counts, limits.min_samples_leaf, self.criterion, search.signed)
         return grow_by(finder, search, limits)
 

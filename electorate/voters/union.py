@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from electorate.data.bins import Bins
 from electorate.special import log_sum_exp
 from electorate.theory.complexity import Shape
+from electorate.voters.by_rows import RowSearch
 from electorate.voters.trees import BinFamily, Search, Voter
 
 
@@ -21,11 +22,12 @@ class Union(BinFamily):
     Parameters
     ----------
     families : list of families
-        In the order of preference: of equally good voters, that of the first family is used. Only families over bins.
+        In the order of preference: of equally good voters, that of the first family is used. Families over bins, or
+        `KernelSections` and `Columns`: several kernels, which see whole rows, but not both kinds in one union.
 
     Notes
     -----
-    Voters compete by the weight that they classify correctly.
+    Voters compete by the weight that they classify correctly, those over whole rows by their edges.
 
     Examples
     --------
@@ -43,14 +45,28 @@ class Union(BinFamily):
         if not isinstance(self.families, list | tuple) or not self.families:
             raise ValueError("Union has no families: give it a list, Union([Stumps(), PairedStumps()])")
         for family in self.families:
-            if not hasattr(family, "best") or getattr(family, "sees", "bins") != "bins":
+            if not hasattr(family, "best") or getattr(family, "sees", "bins") != self.sees:
+                kind = "whole rows, as KernelSections and Columns do" if self.sees == "rows" else "bins"
                 raise ValueError(
-                    f"Union cannot hold {type(family).__name__}: its families search over bins, and that one does not"
+                    f"Union cannot hold {type(family).__name__}: its families search over {kind}, and that one does not"
+                )
+            if self.sees == "rows" and not hasattr(family, "owns"):
+                raise ValueError(
+                    f"Union holds KernelSections and Columns of the families over whole rows, not {family}"
                 )
             if isinstance(family, Union):
                 raise ValueError("Union holds another Union: list the families of both in one")
             if hasattr(family, "_parameter_constraints"):
                 family._validate_params()
+
+    @property
+    def sees(self) -> str:
+        """What its families search over: that of the first one."""
+        return str(getattr(self.families[0], "sees", "bins")) if self.families else "bins"
+
+    @property
+    def takes_missing(self) -> bool:
+        return all(getattr(family, "takes_missing", True) for family in self.families)
 
     @property
     def says_log_odds(self) -> bool:
@@ -67,9 +83,21 @@ class Union(BinFamily):
     def exhaustive_on(self, bins: Bins) -> bool:
         return all(is_exhaustive(family, bins) for family in self.families)
 
-    def best(self, search: Search) -> Voter:
+    def best(self, search: Any) -> Any:
+        if isinstance(search, RowSearch):
+            return self._best_by_rows(search)
         voters = [replace(family.best(search), member=k) for k, family in enumerate(self.families)]
         return max(voters, key=lambda voter: right_weight(self.families[voter.member], voter))
+
+    def _best_by_rows(self, rows: RowSearch) -> Any:
+        """The voter with the largest edge; every family keeps what it computes once per fit apart from the others."""
+        found = []
+        for k, family in enumerate(self.families):
+            own = rows.once(f"member {k}", lambda: replace(rows, _cache={}))
+            own.grid = rows.grid
+            found.append(family.best(own))
+        edges = rows.correlate(np.stack([voter.outputs(rows.X) for voter in found]))
+        return found[int(np.argmax(np.abs(edges)))]
 
     def constant(self, search: Search) -> Voter:
         return self.families[0].constant(search)
@@ -84,6 +112,37 @@ class Union(BinFamily):
     def log_counts(self, n: int, shape: Shape) -> list[float]:
         """Of each family: what DeepBoost weighs its voters by."""
         return [family.log_count(n, shape) for family in self.families]
+
+    # ------------------------------------------------------------ files, of families over whole rows
+
+    @property
+    def array_types(self) -> dict[str, Any]:
+        each = [(k, name, kind) for k, family in enumerate(self.families) for name, kind in family.array_types.items()]
+        return {"voter.member": ("<i4", (None,))} | {f"{name}.{k}": kind for k, name, kind in each}
+
+    def pack(self, voters: list[Any]) -> dict[str, NDArray[Any]]:
+        """The voters as arrays of each family; constant voters are those of the first."""
+        member = [next((k for k, family in enumerate(self.families) if family.owns(v)), 0) for v in voters]
+        arrays: dict[str, NDArray[Any]] = {"voter.member": np.array(member, dtype=np.int32)}
+        for k, family in enumerate(self.families):
+            own = family.pack([voter for voter, place in zip(voters, member, strict=True) if place == k])
+            arrays |= {f"{name}.{k}": array for name, array in own.items()}
+        return arrays
+
+    def unpack(self, arrays: dict[str, NDArray[Any]], n_columns: int) -> list[Any]:
+        """Back again; ValueError for what `pack` cannot have written."""
+        member = arrays["voter.member"]
+        voters: list[Any] = [None] * len(member)
+        for k, family in enumerate(self.families):
+            own = family.unpack({name: arrays[f"{name}.{k}"] for name in family.array_types}, n_columns)
+            places = np.flatnonzero(member == k).tolist()
+            if len(own) != len(places):
+                raise ValueError("the voters of a family differ in number from its members")
+            for place, voter in zip(places, own, strict=True):
+                voters[place] = voter
+        if any(voter is None for voter in voters):
+            raise ValueError("a voter is of no family of the union")
+        return voters
 
     def published(self, n: int, d: int) -> list[float]:
         """The papers' complexity of each family."""

@@ -123,6 +123,12 @@ class WrappedRegressor(_WrappedEstimator):
 
     by_histograms: ClassVar[bool] = False
 
+    def __init__(
+        self, estimator: Any, X: Any, y: NDArray[Any], random_state: Any, draws: bool = False, own: bool = False
+    ) -> None:
+        super().__init__(estimator, X, y, random_state, draws)
+        self.own = own  # whether it has confidences of its own
+
     def best(self, search: Search, kappa: int) -> tuple[Voter, Array]:
         fitted, engine, n_rows = self._clone(), search.engine, len(self.y)
         weights = engine.weights(kappa)  # type: ignore[attr-defined]
@@ -131,9 +137,8 @@ class WrappedRegressor(_WrappedEstimator):
             fitted.fit(take_rows(self.X, rows), self.y[rows])
         else:
             fitted.fit(self.X, self.y, sample_weight=weights)
-        return Voter([], [], np.zeros((0, 0), dtype=np.int64), fitted, finite_predictions(fitted, self.X)), np.zeros(
-            (0, 2)
-        )
+        voter = Voter([], [], np.zeros((0, 0), dtype=np.int64), fitted, finite_predictions(fitted, self.X))
+        return voter, own_confidences(fitted, self.X)[:, None] if self.own else np.zeros((0, 2))
 
 
 def finite_predictions(fitted: Any, X: Any) -> Array:
@@ -143,6 +148,14 @@ def finite_predictions(fitted: Any, X: Any) -> Array:
     if found.ndim != 1 or not np.all(np.isfinite(found)):
         raise ValueError(f"{type(fitted).__name__} must predict one finite number per row")
     return found
+
+
+def own_confidences(fitted: Any, X: Any) -> Array:
+    """The confidences of a regressor that has them itself, from 0 to 1."""
+    sure = np.asarray(fitted.confidence(X), dtype=np.float64)
+    if sure.shape != (X.shape[0],) or not np.all((sure >= 0) & (sure <= 1)):
+        raise ValueError(f"{type(fitted).__name__}.confidence must give one number from 0 to 1 per row")
+    return sure
 
 
 class Resampled(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):

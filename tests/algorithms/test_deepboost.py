@@ -273,13 +273,13 @@ def test_the_splits_of_a_layer_that_are_worth_their_price(seed, each):
     gains = sorted(rng.integers(0, 40, 6).tolist(), reverse=True)
     total, before = 200, int(rng.integers(1, 4))
 
-    def price(many):
+    def price(many, depth=0):
         return each * np.sqrt(many)
 
     subsets = [c for k in range(7) for c in combinations(gains, k)]
     best = max(2 * sum(c) / total - price(before + len(c)) for c in subsets)
     test = Found(0, 0, np.zeros(2, dtype=np.bool_), np.zeros((2, 2), dtype=np.int64))
-    many = len(_worth([_Offer(gain, place, test) for place, gain in enumerate(gains)], before, total, price))
+    many = len(_worth([_Offer(gain, place, test) for place, gain in enumerate(gains)], before, total, price, 1))
     assert 2 * sum(gains[:many]) / total - price(before + many) == pytest.approx(best)
 
 

@@ -562,8 +562,8 @@ def test_errors_say_what_to_do() -> None:
 
     with pytest.raises(ValueError, match="farther than eps"):
         MedBoostRegressor(cost=too_small).fit(X, y)
-    with pytest.raises(ValueError, match="from 0 to 1"):
-        LocMedBoostRegressor(confidence_by=lambda X: np.full(len(X), 2.0)).fit(X, y)
+    with pytest.raises(ValueError, match="finite and not negative"):
+        LocMedBoostRegressor(confidence_by=lambda X: np.full(len(X), -2.0)).fit(X, y)
     with pytest.raises(ValueError, match="sample_weight"):
         MedBoostRegressor(WithoutWeights()).fit(np.nan_to_num(X), y)
     model = MedBoostRegressor(n_estimators=2).fit(X, y)

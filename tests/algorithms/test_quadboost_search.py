@@ -225,8 +225,8 @@ def test_what_cannot_be_boosted_is_refused() -> None:
     ):
         with pytest.raises(ValueError, match=why):
             QuadBoostClassifier(family).fit(X, y)
-    with pytest.raises(ValueError, match="counts the voters"):
-        QuadBoostClassifier(Stumps(), penalty="l1", lam="theory").fit(X, y)
+    with pytest.raises(ValueError, match="counts voters"):
+        QuadBoostClassifier(DecisionTreeRegressor(), penalty="l1", lam="theory").fit(X, y)
     with pytest.raises(ValueError, match="sample_weight"):
         QuadBoostClassifier(KNeighborsRegressor()).fit(np.nan_to_num(X), y, np.arange(60) + 1)
 

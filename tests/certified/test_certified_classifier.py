@@ -13,7 +13,14 @@ from sklearn.datasets import load_breast_cancer, load_iris
 from sklearn.model_selection import GridSearchCV
 
 from electorate import CertifiedClassifier, ModelFormatError, certificate, load
-from electorate.certified.description_prior import PriorOptions, PriorPart, _code, _without_votes, search_prior
+from electorate.certified.description_prior import (
+    PriorOptions,
+    PriorPart,
+    _code,
+    _without_votes,
+    draw_positions,
+    search_prior,
+)
 from electorate.data.table import read_table
 from electorate.theory.description import CodedVoter, Literal
 from electorate.training.description_search import CountedExamples, DescriptionSearch, Start
@@ -34,12 +41,13 @@ def card(cancer):
     return CertifiedClassifier(**CARD).fit(*cancer)
 
 
-def prior_of(model, n, place):
-    """The prior rows of one fraction, drawn again as the documentation says."""
+def prior_of(model, y, place):
+    """The prior rows of one fraction and the counted ones, drawn again as the documentation says."""
     seed = int(np.random.RandomState(model.random_state).randint(2**31 - 1))
-    order = np.random.default_rng([seed, place]).permutation(n)
-    size = math.ceil(model.prior_fractions[place] * n)
-    return np.sort(order[:size]), np.sort(order[size:])
+    marks = model.seen_.marks
+    order = np.lexsort((y, marks))
+    drawn, counted = draw_positions(marks[order], math.ceil(model.prior_fractions[place] * len(y)), [seed, place])
+    return order[drawn], order[counted]
 
 
 @pytest.mark.parametrize("parameters", [{}, CARD, {**CARD, "max_terms": 1, "max_depth": 2}])
@@ -47,7 +55,7 @@ def test_the_bound_is_the_binomial_tail_of_the_description(cancer, parameters):
     X, y = cancer
     model = CertifiedClassifier(prior_fractions=(0.2,), **parameters).fit(X, y)
     about = model.description_
-    part, counted = prior_of(model, len(y), 0)
+    part, counted = prior_of(model, y, 0)
     assert (about.prior_rows, about.rows) == (len(part), len(counted))
     assert np.count_nonzero(model.predict(X[counted]) != y[counted]) == about.errors
     price = about.bits * math.log(2) + math.log(1 / model.delta)
@@ -62,7 +70,7 @@ def test_counted_errors_are_those_of_the_model(data, max_depth):
     """With missing values, categories, ties and several classes."""
     X, y = DATA[data]
     model = CertifiedClassifier(prior_fractions=(0.3,), max_depth=max_depth, **CARD).fit(X, y)
-    _, counted = prior_of(model, len(y), 0)
+    _, counted = prior_of(model, y, 0)
     some = X.iloc[counted] if isinstance(X, pd.DataFrame) else X[counted]
     assert np.count_nonzero(model.predict(some) != y[counted]) == model.description_.errors
     assert model.description_.errors / model.description_.rows < model.bound_ <= 1
@@ -108,9 +116,35 @@ def test_prior_rows_are_drawn_by_the_seed_not_by_their_contents():
     X[:, 1] = np.arange(40) % 2
     models = [CertifiedClassifier(random_state=seed, **CARD).fit(X, y) for seed in (0, 1)]
     assert all(model.description_.prior_rows in (4, 20) for model in models)
-    parts = [prior_of(model, 40, 0)[0].tolist() for model in models]
+    parts = [prior_of(model, y, 0)[0].tolist() for model in models]
     assert parts[0] != parts[1]
-    assert {row % 2 for row in prior_of(models[0], 40, 1)[0]} == {0, 1}
+    assert {row % 2 for row in prior_of(models[0], y, 1)[0]} == {0, 1}
+
+
+@pytest.mark.parametrize("parameters", [{}, CARD])
+@pytest.mark.parametrize("data", ["categories", "five-labels"])
+def test_the_order_of_the_rows_does_not_matter(data, parameters):
+    X, y = DATA[data]
+    digests = set()
+    for seed in range(4):
+        order = np.random.default_rng(seed).permutation(len(y))
+        some = X.iloc[order] if isinstance(X, pd.DataFrame) else X[order]
+        digests.add(CertifiedClassifier(**parameters).fit(some, y[order]).digest_)
+    assert len(digests) == 1
+
+
+@pytest.mark.parametrize("seed", [0, 6])
+def test_the_bound_holds_where_all_rows_have_the_same_features(seed):
+    """Drawn by hashes of rows, equal rows would be on one side, and the bound would fail in half of the cases.
+
+    Drawn as fixed ranks of the sorted rows, it would fail in up to a third of the cases, depending on the seed.
+    """
+    failed = 0
+    for number in range(200):
+        y = (np.random.default_rng(number).random(200) < 0.4).astype(int)
+        model = CertifiedClassifier(prior_rounds=0, n_estimators=1, random_state=seed).fit(np.zeros((200, 1)), y)
+        failed += model.bound_ < (0.4 if model.predict([[0.0]])[0] == 0 else 0.6)
+    assert failed <= 20  # 10 are allowed on average
 
 
 def test_the_prior_does_not_look_at_the_counted_rows(cancer):
@@ -126,6 +160,14 @@ def test_the_prior_does_not_look_at_the_counted_rows(cancer):
         assert search_prior(*parts, options, 0.05).described.bits <= 2 + math.log2(4) + 1
     assert all(np.array_equal(a.members, b.members) for a, b in zip(found[0].tests, found[1].tests, strict=True))
     np.testing.assert_array_equal(found[0].shares, found[1].shares)
+
+
+def test_categories_of_the_counted_rows_do_not_change_the_code():
+    """Of the categories that a column can have, only those of the prior rows are named."""
+    X, y = DATA["categories"]
+    more = X.assign(color=X["color"].cat.add_categories([f"unused {number}" for number in range(100)]))
+    found = [CertifiedClassifier(**CARD).fit(frame, y) for frame in (X, more)]
+    assert found[0].description_ == found[1].description_
 
 
 def test_search_starts_from_a_vote():
@@ -160,8 +202,49 @@ def test_print_has_rules_and_the_sentence(card):
 
 def test_one_class():
     model = CertifiedClassifier().fit(np.arange(10.0)[:, None], ["a"] * 10)
-    assert model.bound_ == pytest.approx(1 - (0.05 / 8) ** (1 / 9))  # two fractions, no voters, one of two classes
+    assert model.bound_ == pytest.approx(1 - (0.05 / 2) ** (1 / 9))  # two fractions; the class takes no bits
     assert set(model.predict([[3.0]])) == {"a"}
+
+
+def test_the_bound_holds_for_more_labels_than_rows():
+    """Labels without any relation to the rows: any model is wrong on all but one in 1,000 or 100 of new rows."""
+    for n_labels, most in ((1000, 0), (100, 4)):
+        failed = 0
+        for seed in range(100):
+            rng = np.random.default_rng(seed)
+            X, y = rng.normal(size=(20, 2)), rng.integers(0, n_labels, 20)
+            model = CertifiedClassifier(prior_rounds=0, n_estimators=0).fit(X, y)
+            failed += model.bound_ < 1 - 1 / n_labels
+        assert failed <= most
+
+
+def test_the_code_has_the_labels_of_the_prior_rows_only(cancer):
+    """Labels that only occur among counted rows count as errors, and the description is as short as without them."""
+    X, y = cancer[0], cancer[1].copy()
+    y[:60] = np.arange(60) + 2
+    model = CertifiedClassifier(prior_fractions=(0.2,), prior_rounds=0, n_estimators=0).fit(X, y)
+    drawn, counted = prior_of(model, y, 0)
+    assert model.classes_.tolist() == sorted(set(y[drawn].tolist()))
+    assert 10 < len(model.classes_) < 30
+    assert model.description_.bits == 1 + math.log2(len(model.classes_))  # no voters, and a default class
+    assert np.count_nonzero(model.predict(X[counted]) != y[counted]) == model.description_.errors
+
+
+def test_given_classes(cancer, tmp_path):
+    X, y = cancer
+    y = np.array(["benign", "malignant"])[y]
+    four = CertifiedClassifier(classes=["malignant", "benign", "c", "d"], **CARD).fit(X, y)
+    two = CertifiedClassifier(classes=np.array(["benign", "malignant"], dtype=object), **CARD).fit(X, y)
+    assert four.classes_.tolist() == ["benign", "c", "d", "malignant"]
+    assert two.digest_ == CertifiedClassifier(**CARD).fit(X, y).digest_
+    assert four.bound_ > two.bound_  # every class that is named costs more bits
+    four.save(tmp_path / "model")
+    assert load(tmp_path / "model").digest_ == four.digest_
+    one = CertifiedClassifier(classes=["benign"], **CARD).fit(X, y)
+    assert set(one.predict(X)) == {"benign"}
+    assert one.description_.errors <= np.count_nonzero(y == "malignant")
+    with pytest.raises(ValueError, match="none is one of classes"):
+        CertifiedClassifier(classes=[0, 1]).fit(X, y)
 
 
 def test_file(card, cancer, tmp_path):

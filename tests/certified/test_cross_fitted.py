@@ -5,9 +5,10 @@ import warnings
 import numpy as np
 import pandas as pd
 import polars as pl
+import pyarrow as pa
 import pytest
 from scipy.sparse import csr_matrix
-from sklearn.base import clone
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -99,6 +100,84 @@ def test_probabilities(data):
     proba = model.predict_proba(X)
     np.testing.assert_allclose(proba.sum(axis=1), 1)
     np.testing.assert_array_equal(model.classes_[np.argmax(proba, axis=1)], model.predict(X))
+
+
+class Eavesdropper(ClassifierMixin, BaseEstimator):
+    """Predicts 0 for every category and row number that its training rows tell of without holding it, and else 1."""
+
+    def fit(self, X, y):
+        self.classes_ = np.array([0, 1])
+        self.others_ = categories_told_of(X) - set(values_of(X))
+        self.gaps_ = set(range(200)) - set(X.index) if isinstance(X, pd.DataFrame) else set()
+        return self
+
+    def predict(self, X):
+        index = X.index if isinstance(X, pd.DataFrame) else [-1] * X.shape[0]
+        told = [value in self.others_ or row in self.gaps_ for value, row in zip(values_of(X), index, strict=True)]
+        return np.where(told, 0, 1)
+
+
+def values_of(X):
+    return X["a"].to_pylist() if isinstance(X, pa.Table) else X["a"].to_list()
+
+
+def categories_told_of(X):
+    column = X["a"]
+    if isinstance(X, pl.DataFrame):
+        codes = column.to_physical()
+        return set(column.dtype.categories) if column.dtype == pl.Enum else {TEXTS[k] for k in range(codes.max())}
+    if isinstance(X, pd.DataFrame) and isinstance(column.dtype, pd.CategoricalDtype):
+        return set(column.cat.categories)
+    arrow = column if isinstance(X, pa.Table) else pa.chunked_array(column.array.__arrow_array__())
+    return set(arrow.combine_chunks().dictionary.to_pylist()) if pa.types.is_dictionary(arrow.type) else set()
+
+
+TEXTS = [f"{number:03d}" for number in range(200)]
+ARROW = pa.dictionary(pa.int32(), pa.string())
+CONTAINERS = {
+    "pandas": pd.DataFrame({"a": pd.Categorical(TEXTS)}),
+    "pandas, index": pd.DataFrame({"a": pd.array(TEXTS, dtype=pd.ArrowDtype(pa.string()))}),
+    "pandas, arrow": pd.DataFrame({"a": pd.array(TEXTS, dtype=pd.ArrowDtype(ARROW))}),
+    "polars Enum": pl.DataFrame({"a": TEXTS}, schema={"a": pl.Enum(TEXTS)}),
+    "polars Categorical": pl.DataFrame({"a": TEXTS}, schema={"a": pl.Categorical(pl.Categories.random())}),
+    "pyarrow": pa.table({"a": pa.array(TEXTS).dictionary_encode()}),
+}
+
+
+@pytest.mark.parametrize("container", CONTAINERS)
+def test_models_learn_nothing_of_the_rows_that_they_are_counted_on(container):
+    """Nine of ten labels are 0. The model predicts 1 for all inputs but those that it was told of by mistake."""
+    model = CrossFittedClassifier(Eavesdropper()).fit(CONTAINERS[container], np.repeat([0, 1], [180, 20]))
+    assert model.part_errors_.sum() == 180
+    assert model.bound_ > 0.9
+
+
+def test_models_get_the_categories_of_their_training_rows():
+    """In training and prediction: in their order if they have one, and missing where the model did not have them."""
+    seen = []
+
+    class Listener(Eavesdropper):
+        def fit(self, X, y):
+            self.type_ = X.dtypes["a"]
+            assert not X["a"].isna().any()
+            return super().fit(X, y)
+
+        def predict(self, X):
+            seen.append(X["a"].isna().to_numpy())
+            assert X.dtypes["a"] == self.type_
+            return np.zeros(len(X), dtype=int)
+
+    y = np.arange(60) % 2
+    for values, levels, ordered in ((list("cab"), list("cab"), True), (list("cab"), list("abc"), False)):
+        frame = pd.DataFrame({"a": pd.Categorical(values * 20, values, ordered=ordered), "x": np.arange(60.0)})
+        model = CrossFittedClassifier(Listener()).fit(frame, y)
+        assert [one.type_.categories.tolist() for one in model.estimators_] == [levels] * 5
+        assert not np.any(np.concatenate(seen))
+        seen.clear()
+        unseen = frame.assign(a=pd.Categorical(["new"] * 60, ["new"], ordered=ordered))
+        model.predict(unseen)
+        assert np.all(np.concatenate(seen))
+        seen.clear()
 
 
 def test_warns_of_a_heavy_input():

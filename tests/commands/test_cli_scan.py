@@ -10,6 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+import electorate as el
 from electorate import load
 from electorate.cli import main
 from electorate.commands import scanned
@@ -140,3 +141,92 @@ def test_the_size_of_a_table(rows: pd.DataFrame) -> None:
     assert scanned.bytes_in_memory(Source("t.csv")) == Path("t.csv").stat().st_size
     assert scanned.bytes_in_memory(Source("t.parquet")) >= 400 * 8
     assert inputs.free_memory() is None or inputs.free_memory() > 0
+
+
+# ---------------------------------------------------------------- the same messages as for a table in memory
+
+
+GOOD = [f"{k % 7},{'red' if k % 2 else 'blue'},{k // 3 % 2},{1 + k % 3}" for k in range(90)]
+
+
+def with_line(number: int, text: str, *, before: str = "") -> str:
+    """A table with this text in a line; before: what stands in line 9 instead of a row, perhaps more lines."""
+    lines = ["x,c,y,w", *GOOD]
+    lines[number - 1] = text
+    return "\n".join([*lines[:8], before or lines[8], *lines[9:]]) + "\n"
+
+
+def columns(*values: str) -> str:
+    return "\n".join(
+        ["x,c,y,w", *(",".join(old or new for old, new in zip(values, row.split(","), strict=True)) for row in GOOD)]
+    )
+
+
+TWO_LINES, EMPTY_LINES = '1,"re\nd",1,1', "1,red,1,1\n\n"
+FAULTS = {
+    "a short row": (with_line(57, "1,2"), "line 57: 2 cells"),
+    "a long row": (with_line(57, "1,red,1,1,9"), "line 57: 5 cells"),
+    "a quote that is not closed": (with_line(57, '1,"red,1,1'), "2 cells"),
+    "a short row after a cell of two lines": (with_line(57, "1", before=TWO_LINES), "line 58: 1 cells"),
+    "a text among numbers": (with_line(57, "oops,red,1,1"), "line 57: column 'x' holds numbers"),
+    "a text after a cell of two lines": (with_line(57, "oops,red,1,1", before=TWO_LINES), "line 58: column 'x'"),
+    "a text after a missing number": (with_line(57, "oops,red,1,1", before=",red,1,1"), "line 57: column 'x'"),
+    "a text after empty lines": (with_line(57, "oops,red,1,1", before=EMPTY_LINES), "line 59: column 'x'"),
+    "an infinite number": (with_line(57, "1e999,red,1,1", before=EMPTY_LINES), "line 59: column 'x' is infinite"),
+    "no target": (with_line(57, "1,red,,1", before=TWO_LINES), "line 58: the target 'y' is empty"),
+    "a target that is NaN": (with_line(57, "1,red,nan,1"), "line 57: the target 'y' is empty"),
+    "no label": (
+        with_line(57, "1,red,,1").replace(",0,", ",no,").replace(",1,", ",yes,"),
+        "line 57: the target 'y' is",
+    ),
+    "no targets at all": (columns("", "", " ", "").replace(" ", ""), "line 2: the target 'y' is empty"),
+    "an infinite target": (with_line(57, "1,red,1e999,1"), "line 57: the target 'y' is infinite"),
+    "a text as target": (with_line(57, "1,red,oops,1"), "line 57: column 'y' holds numbers, but here 'oops'"),
+    "a negative weight": (with_line(57, "1,red,1,-2", before=EMPTY_LINES), "line 59: the weight 'w' is -2"),
+    "no weight": (with_line(57, "1,red,1,"), "line 57: the weight 'w' is missing"),
+    "an infinite weight": (with_line(57, "1,red,1,1e999"), "line 57: the weight 'w' is inf"),
+    "no weights above 0": (columns("", "", "", "0"), "all weights in 'w' are 0"),
+    "one class": (columns("", "", "1", ""), "has one class only"),
+    "no rows": ("x,c,y,w\n", "the table has no rows"),
+}
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_the_messages_are_those_of_a_table_in_memory(
+    fault: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    text, expected = FAULTS[fault]
+    Path("t.csv").write_text(text)
+    order = [
+        "fit",
+        "t.csv",
+        "--target",
+        "y",
+        "--out",
+        "m",
+        "--weights",
+        "w",
+        "--set",
+        "n_estimators=2",
+        "--no-check-up",
+    ]
+    found = []
+    for scan in ("never", "always"):
+        assert main([*order, "--scan", scan]) == 1
+        lines = [line for line in capsys.readouterr().err.splitlines() if "read batch by batch" not in line]
+        assert len(lines) == 1
+        found.append(lines[0])
+    assert found[0] == found[1]
+    assert expected in found[0]
+    assert not Path("m").exists()
+
+
+def test_a_missing_category_is_no_label(tmp_path: Path) -> None:
+    """Also where categories are a dictionary of pyarrow, which NumPy would read as labels without any missing."""
+    labels = pa.array([None if k == 5 else "ab"[k % 2] for k in range(60)]).dictionary_encode()
+    x = np.arange(60.0)
+    pq.write_table(pa.table({"x": x, "y": labels}), tmp_path / "t.parquet")
+    for rows in ((x[:, None], pa.chunked_array([labels])), el.scan(tmp_path / "t.parquet", target="y")):
+        with pytest.raises(ValueError, match="row 5 has the label None"):
+            el.AdaBoostClassifier(n_estimators=2).fit(*rows)

@@ -1,8 +1,10 @@
 """Tables on the command line: encodings, damaged files, lines of mistakes, columns without names, memory, tasks."""
 
+import csv
 import gzip
 import io
 import os
+import subprocess
 import sys
 
 import numpy as np
@@ -18,7 +20,8 @@ from electorate.cli import main
 from electorate.data import inputs
 from electorate.tables import text as text_tables
 from electorate.tables.reading import TableRequest, read_training
-from electorate.tables.source import Source, TableError
+from electorate.tables.source import OpenedSource, Source, TableError
+from electorate.tables.text import TextTable
 
 FEW = ["--set", "n_estimators=3"]
 
@@ -129,7 +132,92 @@ def test_damaged_files_are_named(there, capsys):
     assert "zstd" in refused(capsys, "predict", "m", "t.csv.zst")
 
 
+SHORTENED = """
+import os, shutil, sys
+from electorate.cli import main
+from electorate.tables import binary
+
+whole, when = sys.argv[1], int(sys.argv[2])
+real = binary.BinaryTable.batches
+
+def batches(self, places):
+    for number, batch in enumerate(real(self, places)):
+        if number == when:
+            os.truncate("short" + whole, os.path.getsize(whole) // 3)
+        yield batch
+    if number < when:
+        os.truncate("short" + whole, os.path.getsize(whole) // 3)
+
+binary.ROWS_AT_ONCE = 20
+binary.CELLS_AT_ONCE = 60
+binary.BinaryTable.batches = batches
+for order in ("fit TABLE --target y --out o --scan never", "predict m TABLE --out o", "score m TABLE --target y"):
+    shutil.copy(whole, "short" + whole)
+    print(main(order.replace("TABLE", "short" + whole).split()))
+"""
+
+
+@pytest.mark.parametrize("name", ["t.parquet", "t.arrow"])
+def test_a_file_that_is_shortened_while_it_is_read(there, capsys, name):
+    """One line of message, where reading a file that is mapped into memory would end the process by a signal."""
+    rows = pa.table({"x": np.tile(np.arange(60.0), 40), "y": ["no", "yes"] * 1200})
+    pa.parquet.write_table(rows, "t.parquet", row_group_size=600)
+    pa.feather.write_feather(rows, "t.arrow", chunksize=600, compression="uncompressed")
+    digest(capsys, "t.parquet", "--target", "y")
+    command = [sys.executable, "-c", SHORTENED, name, "0"]
+    paths = os.pathsep.join(path for path in sys.path if path)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300, env={**os.environ, "PYTHONPATH": paths})
+    assert done.stdout.split() == ["1"] * 3, done.stderr
+    lines = [line for line in done.stderr.splitlines() if "changed while it was read" in line]
+    assert len(lines) == len(done.stderr.splitlines()) == 3
+    assert all(f": short{name}: " in line for line in lines)
+
+
+def test_integers_beyond_doubles_are_rounded_in_every_format(there, capsys):
+    """As NumPy and CSV files do; the cast of pyarrow refuses them. A column of its own, and the weights."""
+    rng = np.random.default_rng(0)
+    for kind in (np.int64, np.uint64):
+        large = (2**53 + rng.integers(0, 2**40, 40)).astype(kind)[rng.integers(0, 40, 300)]
+        frame = pd.DataFrame({"x": large, "w": large, "y": np.where(large % 3 == 0, "yes", "no")})
+        frame.to_csv("big.csv", index=False)
+        frame.to_parquet("big.parquet", index=False)
+        pa.feather.write_feather(frame, "big.arrow")
+        found = {
+            digest(capsys, name, "--target", "y", "--weights", "w", "--scan", scan)
+            for name in ("big.csv", "big.parquet", "big.arrow")
+            for scan in ("never", "always")
+        }
+        found.add(digest(capsys, "big.parquet", "--target", "y", "--weights", "w", "--no-check-up"))
+        assert len(found) == 1
+        for name in ("big.csv", "big.parquet", "big.arrow"):
+            assert main(["predict", "m", name, "--out", f"{name}.out"]) == 0, capsys.readouterr().err
+        outs = {(there / f"big.{kind}.out").read_text() for kind in ("csv", "parquet", "arrow")}
+        assert len(outs) == 1
+
+
 # ---------------------------------------------------------------- memory
+
+
+def test_a_packed_parquet_file_that_cannot_fit_is_refused_while_it_is_unpacked(there, capsys, monkeypatch):
+    """48 MB in 60 kB."""
+    digest(capsys, "t.csv", "--target", "y")
+    zeros = pa.table({"x": np.zeros(6_000_000), "y": pa.array(np.zeros(6_000_000, dtype=np.int8))})
+    pa.parquet.write_table(zeros, "bomb.parquet", compression="none", use_dictionary=False)
+    (there / "bomb.parquet.gz").write_bytes(gzip.compress((there / "bomb.parquet").read_bytes()))
+    monkeypatch.setattr(inputs, "free_memory", lambda: 10 * 2**20)
+    unpacked = []
+    real = OpenedSource.read
+    monkeypatch.setattr(OpenedSource, "read", lambda self, n=-1: unpacked.append(part := real(self, n)) or part)
+    for order in (["fit", "--target", "y", "--out", "o", "--scan", "never"], ["predict"]):
+        unpacked.clear()
+        where = ["m"] if order[0] == "predict" else []
+        output = refused(capsys, order[0], *where, "bomb.parquet.gz", *order[1:])
+        assert "bomb.parquet.gz: the table takes about" in output
+        assert "unpack it first" in output
+        assert sum(map(len, unpacked)) < 15e6
+    for scan in ("auto", "always"):
+        output = refused(capsys, "fit", "bomb.parquet.gz", "--target", "y", "--out", "o", "--scan", scan)
+        assert "unpack it" in output
 
 
 def test_a_table_that_cannot_fit_is_refused_while_it_is_read(there, capsys, monkeypatch):
@@ -391,3 +479,75 @@ def test_read_again_the_same(there):
     assert list(y) == list(frame["y"])
     with pytest.raises(TableError, match="no column is called 'z'"):
         read_table(Source("t.csv"), "z")
+
+
+# ---------------------------------------------------------------- hostile options and tables
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ("predict r t.csv --proba", "--proba is for classes, and this model predicts numbers"),
+        ("predict m kept.csv --proba --keep P(u)", "--keep 'P(u)' is also a column that --proba writes"),
+        ("certify m --heldout t.csv --eps 1", "--eps is for regression"),
+        ("report m t.csv --target y -o nodir/o", "nodir: there is no such folder"),
+        ("fit t.csv --target y --out o --encoding utf-16", "t.csv: UTF-16 stream does not start with BOM"),
+        ("fit nope.csv --target y --out o --scan always", "nope.csv: No such file"),
+        ("score m infinite.csv --target y", "infinite.csv, line 3: column 'a' is infinite"),
+        ("explain m infinite.csv", "infinite.csv, row 2: column 'a' is infinite"),
+        ("score m words.csv --target y", "words.csv, line 2: column 'a' holds numbers, but here 'one'"),
+    ],
+)
+def test_hostile_options_and_tables(tmp_path, monkeypatch, capsys, arguments, message):
+    monkeypatch.chdir(tmp_path)
+    rows = "".join(f"{i},{i % 3},{'uv'[i % 2]}\n" for i in range(12))
+    (tmp_path / "t.csv").write_text("a,b,y\n" + rows)
+    (tmp_path / "kept.csv").write_text("a,b,P(u)\n1,2,3\n")
+    (tmp_path / "infinite.csv").write_text("a,b,y\n1,2,u\n1e999,2,v\n")
+    (tmp_path / "words.csv").write_text("a,b,y\none,2,u\ntwo,2,v\n")
+    few = ["--set", "n_estimators=2", "--quiet"]
+    assert main(["fit", "t.csv", "--target", "y", "--out", "m", *few]) == 0
+    regression = ["--target", "a", "--drop", "y", "--task", "regression", "--algorithm", "MedBoost"]
+    assert main(["fit", "t.csv", *regression, "--out", "r", *few]) == 0
+    capsys.readouterr()
+    assert main(arguments.split()) == 1
+    text = capsys.readouterr().err
+    assert message in text
+    assert "--type" not in text
+
+
+@pytest.mark.parametrize("eps", ["-1", "nan", "inf", "x"])
+def test_a_distance_is_a_finite_number(capsys, eps):
+    with pytest.raises(SystemExit):
+        main(["certify", "m", "--heldout", "t.csv", f"--eps={eps}"])
+    assert "is not a finite number from 0 on" in capsys.readouterr().err
+
+
+def test_a_long_name_is_read(tmp_path):
+    csv.field_size_limit(2**17)
+    (tmp_path / "t.csv").write_text("x" * 200_000 + ",y\n1,2\n")
+    assert len(TextTable(Source(str(tmp_path / "t.csv"))).names[0]) == 200_000
+
+
+def test_a_missing_text_is_no_label_of_another_row(tmp_path, monkeypatch, capsys):
+    """The target of a scanned text is a dictionary: pyarrow gives a missing value the last of its texts."""
+    monkeypatch.chdir(tmp_path)
+    y = pa.chunked_array([pa.array(["u", None, "v", "u"]).dictionary_encode()])
+    with pytest.raises(ValueError, match="row 1 has the label None"):
+        electorate.AdaBoostClassifier().fit(pa.table({"a": [1.0, 2.0, 3.0, 4.0]}), y)
+    (tmp_path / "t.csv").write_text("a,b,y\n1,2,u\n2,3,\n3,1,v\n" * 4)
+    assert main(["fit", "t.csv", "--target", "y", "--out", "m", "--scan", "always"]) == 1
+    assert "the target contains NaN: row 1 has the label None" in capsys.readouterr().err
+
+
+def test_certify_scans_a_folder(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "t.csv").write_text("a,y\n" + "".join(f"{i},{'uv'[i % 2]}\n" for i in range(20)))
+    assert main(["fit", "t.csv", "--target", "y", "--out", "m", "--set", "n_estimators=2", "--no-check-up"]) == 0
+    (tmp_path / "parts").mkdir()
+    for part in range(2):
+        labels = pa.array(["uv"[i % 2] for i in range(10)])
+        table = pa.table({"a": [100.5 + 10 * part + i for i in range(10)], "y": labels})
+        pyarrow.parquet.write_table(table, tmp_path / "parts" / f"{part}.parquet")
+    assert main(["certify", "m", "--heldout", "parts", "--target", "y"]) == 0
+    assert "of 20]" in capsys.readouterr().out

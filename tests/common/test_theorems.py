@@ -11,6 +11,7 @@ from electorate import (
     AdaBoostRClassifier,
     DeepBoostClassifier,
     EBBoostClassifier,
+    LocMedBoostClassifier,
     LPBoostClassifier,
     MedBoostRegressor,
     PairedStumps,
@@ -42,6 +43,9 @@ OVER_ALL = {
     "AdaBoost_R": (AdaBoostRClassifier(n_estimators=12), theorems.check_products),
     "Vada-0": (VadaBoostClassifier(lam=0.0, n_estimators=12), theorems.check_penalised_costs),
     "Vada": (VadaBoostClassifier(lam=0.6, n_estimators=12), theorems.check_penalised_costs),
+    "Rho": (LocMedBoostClassifier(n_estimators=12), theorems.check_target_margins),
+    "Rho-constant": (LocMedBoostClassifier(rho=0.1, n_estimators=12), theorems.check_target_margins),
+    "Rho-abstaining": (LocMedBoostClassifier(abstain=True, n_estimators=12), theorems.check_target_margins),
     "Deep": (DeepBoostClassifier(n_estimators=12), theorems.check_deep_objective),
     "Deep-logistic": (DeepBoostClassifier(loss="logistic", n_estimators=12), theorems.check_deep_objective),
 }

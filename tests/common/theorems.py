@@ -77,6 +77,34 @@ def check_products(model: Any, X: Any, y: Any, weight: Floats) -> None:
             assert share <= rest + max(1, odds) * math.exp(-0.5 * float(mus[: t + 1] @ mus[: t + 1])) + CLOSE
 
 
+# ---------------------------------------------------------------- LocMedBoost for classes
+
+
+def check_target_margins(model: Any, X: Any, y: Any, weight: Floats) -> None:
+    """Theorem 1 for every rho, Lemma 1 and Theorem 2 in every round, from the weights of the rows."""
+    u, signs, f = weight / weight.sum(), signs_of(model, y), stages(model, X)
+    steps, rhos, bound = model.history_["step"][: len(f)], model.history_["rho"][: len(f)], 1.0
+    for t, added in enumerate(moves(f)):
+        old = f[t - 1] if t else np.zeros_like(signs)
+        w = u * np.exp(-signs * old)
+        edge = float(w @ (signs * added) / steps[t] / w.sum())
+        rho, total = float(rhos[t]), float(steps[: t + 1].sum())
+        assert rho < edge
+        each = math.exp(rho * steps[t]) * float(w @ np.exp(-signs * added)) / w.sum()
+        target, reached = (1 + rho) / 2, (1 + edge) / 2
+        rest = (1 - target) * math.log((1 - target) / (1 - reached)) if reached < 1 else math.inf
+        assert each <= math.exp(-target * math.log(target / reached) - rest) * (1 + CLOSE)
+        bound *= math.exp(-((edge - rho) ** 2) / 2)
+        aim = float(steps[: t + 1] @ rhos[: t + 1]) / total
+        low = u[signs * f[t] / total <= aim - CLOSE].sum()
+        assert low <= bound * (1 + CLOSE)
+        if bound < u[u > 0].min():
+            assert (signs * f[t])[u > 0].min() / total > aim - CLOSE
+        mean = float(u @ np.exp(-signs * f[t]))
+        for theta in THETAS:
+            assert u[signs * f[t] <= theta * total].sum() <= math.exp(theta * total) * mean + CLOSE
+
+
 # ---------------------------------------------------------------- VadaBoost, EBBoost
 
 

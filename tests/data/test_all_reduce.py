@@ -126,7 +126,7 @@ def test_weights_read_in_parts(rng: np.random.Generator, kind: str, factors: boo
     parts = in_parts([read_weights_steps(weight[r], group[r], factor) for r in rows])
     np.testing.assert_array_equal(np.concatenate([part.times for part in parts]), whole.times)
     for part in parts:
-        assert (part.bits, part.given, part.each, part.unit) == (whole.bits, whole.given, whole.each, whole.unit)
+        assert (part.bits, part.given, part.unit) == (whole.bits, whole.given, whole.unit)
         assert (part.real is None) == (whole.real is None)
     if whole.real is not None:
         np.testing.assert_array_equal(np.concatenate([part.real for part in parts]), whole.real)

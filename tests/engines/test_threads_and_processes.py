@@ -22,6 +22,7 @@ from samples import ROOT, messy, noisy, run_python
 from sklearn.base import clone
 
 from electorate import AdaBoostClassifier, Trees, threads
+from electorate.scans.batches import prefetched
 
 THREADS = [1, 2, 3, 4, 64]
 SHARDS = [1, 2, 7, 64]
@@ -255,3 +256,27 @@ def test_ctrl_c(work: str, n_jobs: int) -> None:
         process.kill()
         process.wait()
     assert (out, process.returncode) == ("interrupted\n", 0), err
+
+
+@pytest.mark.parametrize("allowed", [0, 1, 2])
+@pytest.mark.parametrize("family", [None, Trees(3)])
+def test_without_permission_to_start_threads(family: Any, allowed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As under `ulimit -u` or pids.max: the fit goes on with the threads that there are."""
+    X, y = noisy(rows=2000)
+    digest = fit(X, y, estimator=family, n_jobs=1, n_estimators=3).digest_
+    start, begun = threading.Thread.start, []
+
+    def limited(thread: threading.Thread) -> None:
+        if len(begun) == allowed:
+            raise RuntimeError("can't start new thread")
+        begun.append(thread)
+        start(thread)
+
+    monkeypatch.setattr(threading.Thread, "start", limited)
+    monkeypatch.setattr(threads, "cpus", lambda: 4)
+    model = fit(X, y, estimator=family, shards=4, n_jobs=4, n_estimators=3)
+    assert model.digest_ == digest
+    assert len(begun) == allowed
+    np.testing.assert_array_equal(model.predict(np.tile(X, (50, 1))), np.tile(model.predict(X), 50))
+    assert not any(thread.is_alive() for thread in begun)
+    assert sum(prefetched(iter(range(10)))) == 45

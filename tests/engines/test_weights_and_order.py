@@ -14,8 +14,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from samples import messy, noisy
+from sklearn.base import clone
 
-from electorate import AdaBoostClassifier
+from electorate import (
+    AdaBoostClassifier,
+    DeepBoostClassifier,
+    MedBoostRegressor,
+    QuadBoostRegressor,
+    RealAdaBoostClassifier,
+    RegressionTrees,
+    Trees,
+)
 
 CLASS_WEIGHTS: list[Any] = [None, "balanced", {0: 3, 1: 2}, {0: 0.1, 1: 0.7}]
 
@@ -43,6 +52,27 @@ def test_weights_times_a_power_of_two(draw: Any, class_weight: Any) -> None:
     digest = fit(X, y, weight, class_weight=class_weight).digest_
     for power in (-900, -40, -1, 1, 3, 50, 1000):
         assert fit(X, y, np.ldexp(weight, power), class_weight=class_weight).digest_ == digest, power
+
+
+@pytest.mark.parametrize("draw", [np.ones, whole, real])
+@pytest.mark.parametrize(
+    "model",
+    [
+        AdaBoostClassifier(Trees(3, min_samples_leaf=5), n_estimators=5),
+        AdaBoostClassifier(Trees(3, min_samples_split=12), n_estimators=5),
+        RealAdaBoostClassifier(Trees(3), n_estimators=5),  # smooths by 1 / n
+        DeepBoostClassifier(Trees(2, min_samples_leaf=5), n_estimators=5, lam=0.0),
+        AdaBoostClassifier(n_estimators=5, early_stopping=True, validation_fraction=0.3, random_state=0),
+        MedBoostRegressor(RegressionTrees(3, min_samples_leaf=5), n_estimators=5),
+        QuadBoostRegressor(RegressionTrees(3, min_samples_leaf=5), n_estimators=5),
+    ],
+    ids=["leaf", "split", "smoothing", "DeepBoost", "validation", "MedBoost", "QuadBoost"],
+)
+def test_rows_are_counted_whatever_the_scale_of_the_weights(draw: Any, model: Any) -> None:
+    X, y = messy(rows=120)
+    weight = draw(len(y))
+    digests = {clone(model).fit(X, y, sample_weight=np.ldexp(weight, power)).digest_ for power in (-3, 0, 1, 2, 20)}
+    assert len(digests) == 1
 
 
 def test_weights_that_are_all_equal_are_none() -> None:

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import inspect
 import re
+import sys
+from collections.abc import Callable
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -17,7 +19,7 @@ import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from samples import messy, noisy
+from samples import messy, noisy, run_python
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
@@ -26,6 +28,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
 import electorate
+import electorate as el
 from electorate import AdaBoostClassifier, Resampled, Stumps, Trees, Union
 from electorate.data.sparse_format import check_sparse
 from electorate.messages import Moments
@@ -562,11 +565,56 @@ def test_other_sparse_formats_with_wrong_index_arrays_are_refused() -> None:
     bsr.indices = changed(bsr.indices, 3, 10**6)
     lil = sparse.lil_array(dense)
     lil.rows[7][-1] = 10**6
-    longer = sparse.lil_array(dense)
+    longer, none = sparse.lil_array(dense), sparse.lil_array(dense)
     longer.data[3].append(1.0)
-    for bad, message in ((coo, "COO"), (bsr, "BSR"), (lil, "has the index 1000000"), (longer, "row 3")):
+    none.rows[2] = None
+    foreign, no_data = sparse.csr_array(dense), sparse.csr_array(dense)
+    foreign.data, no_data.data = foreign.data.astype(">f8" if np.little_endian else "<f8"), None
+    faulty = [(coo, "COO"), (bsr, "BSR"), (lil, "has the index 1000000"), (longer, "row 3"), (none, "row 2 is no pair")]
+    for bad, message in (*faulty, (foreign, "byte order"), (no_data, "its data are a")):
         with pytest.raises(ValueError, match=message):
             model.predict(bad)
+
+
+ASKED_WITH_ROWS: dict[str, Callable[[Any, Any, Any], Any]] = {
+    "calibrate": lambda model, X, y: model.calibrate(X, y),
+    "calibrate in folds": lambda model, X, y: model.calibrate(X, y, cv=2),
+    "explain": lambda model, X, y: el.explain(model, X, y, row=0),
+    "importances": lambda model, X, y: el.explain(model, X, y),
+    "report": lambda model, X, y: el.html_report(model, X, y),
+    "contributions": lambda model, X, y: el.contributions(model, X[:2], X),
+    "thin": lambda model, X, y: el.thin(model, X, y),
+    "compare": lambda model, X, y: el.compare(X, y, algorithms=["AdaBoost"], quick=True, n_jobs=1),
+    "a stack": lambda model, X, y: el.StackedClassifier([("a", model)], n_folds=2).fit(X, y),
+    "cross-fitting": lambda model, X, y: el.CrossFittedClassifier(model, n_folds=2).fit(X, y),
+    "a certified classifier": lambda model, X, y: el.CertifiedClassifier(n_estimators=2, prior_rounds=2).fit(X, y),
+    "scores": lambda model, X, y: el.scores(model, X, y),
+}
+ASKED_OF_OTHERS = """
+import numpy as np
+import electorate as el
+from test_hard_inputs import ASKED_WITH_ROWS, changed, sparse, sparse_rows, with_parts
+
+dense, y = sparse_rows()
+models = [el.AdaBoostClassifier(n_estimators=2).fit(dense, y), el.MedBoostRegressor(n_estimators=2).fit(dense, 1.0 * y)]
+for kind in (sparse.csr_array, sparse.csc_array):
+    X = kind(dense)
+    for name, ask in ASKED_WITH_ROWS.items():
+        for model in models[: 2 if name == "explain" else 1]:
+            try:
+                ask(model, with_parts(X, indices=changed(X.indices, 5, 10**6)), y)
+                print(name, "answered")
+            except ValueError as error:
+                assert "has the index 1000000" in str(error) or name == "contributions", (name, error)
+"""
+
+
+@pytest.mark.slow
+def test_no_public_function_reads_wrong_index_arrays() -> None:
+    """In a process of its own, since SciPy writes out of bounds where it is given them."""
+    here = str(Path(__file__).parent)
+    code = f"import sys; sys.path[:0] = {[here, *sys.path]!r}\n" + ASKED_OF_OTHERS
+    assert run_python(code, timeout=300)[0] == ""
 
 
 @pytest.mark.parametrize("kind", COMPRESSED)

@@ -1,13 +1,25 @@
 """Parameters are dataclass fields: each has a constraint and is keyword-only, and fitted state counts for Dask."""
 
 import inspect
+from typing import Any
 
 import numpy as np
 import pytest
+from sklearn.base import clone, is_regressor
 
 import electorate
-from electorate import AdaBoostClassifier, StackedClassifier
-from electorate.estimators.peers import PeerClassifier
+from electorate import (
+    AdaBoostClassifier,
+    AdaBoostRegressor,
+    CrossFittedClassifier,
+    MedBoostRegressor,
+    QuadBoostClassifier,
+    QuadBoostRegressor,
+    RegressionTrees,
+    StackedRegressor,
+    ThinnedClassifier,
+    Trees,
+)
 from electorate.registry import ALGORITHMS
 
 NAMES = [*ALGORITHMS, "QuadBoostClassifierCV"]
@@ -34,7 +46,35 @@ def test_models_that_were_fitted_to_other_rows_have_other_tokens() -> None:
         model.history_ = {}  # which holds seconds
     same, again, other = (tokenize(model) for model in models)
     assert same == again != other
-    one = [("constant", PeerClassifier("constant"))]
-    stacks = [StackedClassifier(one, weights=[1]).fit(X, y) for y in (X[:, 0] > 0, X[:, 0] > 0, X[:, 0] > 1)]
-    same, again, other = (tokenize(model) for model in stacks)
-    assert same == again != other
+
+
+@pytest.mark.parametrize(
+    ("model", "name"),
+    [
+        (AdaBoostClassifier(Trees(3)), "estimator__max_depth"),
+        (AdaBoostClassifier(Trees(3)), "estimator__min_samples_split"),
+        (AdaBoostClassifier(Trees(3)), "estimator__min_samples_leaf"),
+        (MedBoostRegressor(RegressionTrees(3)), "estimator__max_depth"),
+        (QuadBoostClassifier(), "max_voters"),
+        (QuadBoostRegressor(), "max_voters"),
+        (ThinnedClassifier(AdaBoostClassifier(n_estimators=5)), "max_voters"),
+    ],
+    ids=lambda given: given if isinstance(given, str) else type(given).__name__,
+)
+def test_integers_of_any_size_are_limits(model: Any, name: str) -> None:
+    """A limit that cannot be reached is as good as any other."""
+    X = np.random.default_rng(0).normal(size=(40, 3))
+    y = X[:, 0] if is_regressor(model) else X[:, 0] > 0
+    if "n_estimators" in model.get_params(deep=False):
+        model.set_params(n_estimators=3)
+    predicted = [clone(model).set_params(**{name: limit}).fit(X, y).predict(X) for limit in (1000, 10**30)]
+    np.testing.assert_array_equal(*predicted)
+
+
+def test_more_parts_than_rows() -> None:
+    X = np.random.default_rng(0).normal(size=(40, 3))
+    with pytest.raises(ValueError, match="n_folds=41 is more than the number of rows, n_samples=40"):
+        CrossFittedClassifier(AdaBoostClassifier(n_estimators=2), n_folds=41).fit(X, X[:, 0] > 0)
+    models = [("a", MedBoostRegressor(n_estimators=1)), ("b", AdaBoostRegressor(n_estimators=1))]
+    few, many = (StackedRegressor(models, n_folds=n_folds).fit(X, X[:, 0]) for n_folds in (40, 10**30))
+    np.testing.assert_array_equal(few.predict(X), many.predict(X))

@@ -38,7 +38,7 @@ from tests.golden.cases import cases, fit
 if sys.argv[1:] == ["dense"]:
     trees.FEW_ROWS_PER_LABEL = 0
 every = cases()
-found = {{name: fit(every[name]) for name in {NAMES}}}
+found = {{name: fit(name, every[name]) for name in {NAMES}}}
 print(json.dumps([found, np.show_config(mode="dicts")["SIMD Extensions"].get("found", [])]))
 """
 
@@ -46,7 +46,7 @@ print(json.dumps([found, np.show_config(mode="dicts")["SIMD Extensions"].get("fo
 @cache
 def usual() -> dict:
     every = cases()
-    return {name: fit(every[name]) for name in NAMES}
+    return {name: fit(name, every[name]) for name in NAMES}
 
 
 def fit_with(nodes: str, **settings: str) -> tuple[dict, list[str]]:

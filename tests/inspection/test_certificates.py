@@ -209,7 +209,7 @@ def test_categories_are_counted_on_the_rows_and_pay_for_it():
     level = round(-math.log2(terms["at rho"]))
     part = 6 * 0.05 / (math.pi * level) ** 2
     assert terms["confidence"] == pytest.approx(3 * math.sqrt(math.log(2 / part) / (2 * n)))
-    assert "does not apply: M(n)" in found["variance"].status
+    assert not found["variance"].offered  # it assumes that the categories are known
 
 
 def test_one_against_the_rest_is_a_sum_of_binary_bounds():
@@ -612,7 +612,7 @@ def test_medians_and_models_without_predictions():
     X, y = targets()
     found = convergence(MedBoostRegressor(RegressionTrees(2), n_estimators=10).fit(X, y))
     assert found.holds
-    assert {one.name for one in found.predictions} == {"margins of at most 0", "E_rho of each round"}
+    assert {one.name for one in found.predictions} >= {"margins of at most 0", "E_rho of each round"}
     assert convergence(LocMedBoostRegressor(n_estimators=10).fit(X, y)).holds
     assert not convergence(AdaBoostRegressor(n_estimators=3).fit(X, y)).predictions
     X, y = rows(200)

@@ -992,6 +992,52 @@ def test_trees_too_large_for_masks() -> None:
     assert many.masks() is None
 
 
+@few_cases
+@given(rng=generators, n=row_counts, n_trees=st.integers(0, 5), width=st.integers(1, 3))
+def test_add_leaves(rng: np.random.Generator, n: int, n_trees: int, width: int) -> None:
+    """Against a descent row by row, too: rows with every value, thresholds and sets, trees of one leaf."""
+    kind = [("threshold", "<f8"), ("left", "<i4"), ("right", "<i4"), ("column", "<i4"), ("route", "<i4")]
+    sizes = rng.integers(0, 6, n_trees)  # inner nodes
+    starts, first_leaf = np.cumsum(sizes) - sizes, np.cumsum(sizes + 1) - sizes - 1
+    nodes = np.zeros(sizes.sum(), dtype=kind)
+    nodes["threshold"] = rng.choice(SPECIAL[1:], len(nodes))
+    nodes["column"] = rng.integers(0, 2, len(nodes))
+    nodes["route"] = rng.integers(-2, 0, len(nodes))
+    by_set = rng.random(len(nodes)) < 0.4
+    nodes["column"][by_set], nodes["route"][by_set] = 2, rng.integers(0, 8, by_set.sum())  # four sets
+    for start, size, leaf in zip(starts, sizes, first_leaf, strict=True):  # a chain, its other children leaves
+        for k in range(size):
+            below = start + k + 1 if k + 1 < size else -1 - (leaf + size)
+            pair = [below, -1 - (leaf + k)]
+            nodes["left"][start + k], nodes["right"][start + k] = pair if rng.random() < 0.5 else pair[::-1]
+    roots = np.where(sizes > 0, starts, -1 - first_leaf).astype(np.int32)
+    sets = rng.integers(0, 2**32, (4, 8), dtype=np.uint32)
+    leaves, values = rng.integers(0, 3, sizes.sum() + n_trees).astype(np.uint32), rng.normal(size=(3, width))
+    rows = some_values(rng, n, 3, infinite=False)
+    rows[:, 2] = np.where(rng.random(n) < 0.2, np.nan, rng.integers(0, 256, n))
+    outputs = rng.integers(0, 2, n_trees)
+
+    wanted = np.ones((n, width + 1))
+    for i, x in enumerate(rows):
+        for root, output in zip(roots, outputs, strict=True):
+            place = root
+            while place >= 0:
+                threshold, left, right, column, route = nodes[place].tolist()
+                if np.isnan(x[column]):
+                    goes_left = route % 2 == 1
+                elif route >= 0:
+                    bits = sum(int(word) << (32 * k) for k, word in enumerate(sets[route // 2]))
+                    goes_left = (bits >> int(x[column])) % 2 == 1
+                else:
+                    goes_left = x[column] <= threshold
+                place = left if goes_left else right
+            wanted[i, output : output + width] += values[leaves[-1 - place]]
+    for twin in TWINS:
+        totals = np.ones((n, width + 1))
+        twin.add_leaves(rows, roots, outputs, nodes, sets, leaves, values, totals)
+        np.testing.assert_array_equal(totals, wanted)
+
+
 def test_a_walk_down_one_tree() -> None:
     # x0 <= 2, missing right; on the left x1 in {0, 3}, missing left
     place, cut = np.array([0, 1, -1, -1, -1], dtype=np.int32), np.array([2, 0, 0, 0, 0], dtype=np.int32)

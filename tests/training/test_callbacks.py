@@ -26,9 +26,12 @@ from training_cases import CLASSES, MODELS, ONE_OF_EACH, ONE_VS_REST, noisy, pla
 from electorate import (
     AdaBoostClassifier,
     Checkpoint,
+    LocMedBoostRegressor,
+    MedBoostRegressor,
     ModelFormatError,
     ProgressBar,
     RealAdaBoostClassifier,
+    RegressionTrees,
     TimeLimit,
     load,
 )
@@ -181,6 +184,24 @@ def test_nothing_of_a_fit_stays_on_the_estimator(fault: str, resumed: bool, tmp_
     assert model.digest_ == clone(model).set_callbacks().fit(X, y).digest_
 
 
+@pytest.mark.parametrize("early_stopping", [False, True])
+@pytest.mark.parametrize("estimator", [LocMedBoostRegressor(), MedBoostRegressor(RegressionTrees(3))])
+def test_callbacks_change_nothing_where_a_first_voter_is_too_good(
+    estimator: Any, early_stopping: bool, tmp_path: Path
+) -> None:
+    """On small tables eps="auto" is often too large: then rounds are done again with smaller ones."""
+    again = 0
+    for seed in range(12):
+        rng = np.random.default_rng(seed)
+        X, y = rng.normal(size=(12, 2)), rng.normal(size=12).round(1)
+        model = clone(estimator).set_params(n_estimators=3, early_stopping=early_stopping, random_state=0)
+        alone = clone(model).fit(X, y)
+        again += alone.eps_ < 0.3 * np.median(np.abs(y - np.median(y)))  # it begins at half
+        for callback in (TimeLimit(100), Checkpoint(tmp_path / f"{seed}", every=1), AfterRound(lambda number: False)):
+            assert fitted(model, X, y, callback).digest_ == alone.digest_
+    assert again > 0
+
+
 def test_nothing_stays_when_a_checkpoint_cannot_be_written(tmp_path: Path) -> None:
     X, y = noisy(2)
     model = AdaBoostClassifier(n_estimators=15).set_callbacks(Checkpoint(tmp_path / "no such folder" / "checkpoint"))
@@ -224,6 +245,19 @@ def test_the_progress_line_goes_to_stderr_and_not_too_often(capsys: pytest.Captu
     assert said.out == ""
     assert 1 <= said.err.count("\r") <= 2
     assert "round 30/30" in said.err
+
+
+def test_a_progress_line_that_cannot_be_written_ends_no_fit(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Gone(io.StringIO):
+        def write(self, text: str) -> int:
+            raise OSError(5, "Input/output error")
+
+    X, y = noisy(2)
+    model = AdaBoostClassifier(n_estimators=3)
+    digest = model.fit(X, y).digest_
+    assert fitted(model, X, y, ProgressBar(Gone(), every=0)).digest_ == digest
+    monkeypatch.setattr("sys.stderr", None)  # it was closed when Python started
+    assert fitted(model, X, y, ProgressBar(every=0)).digest_ == digest
 
 
 @pytest.mark.parametrize("y", [np.tile([0, 1], 10), np.zeros(20)])

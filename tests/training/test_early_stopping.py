@@ -297,7 +297,7 @@ def test_rows_of_any_weight_are_drawn_whole() -> None:
     model = listening("AdaBoost, stumps").fit(X, y, weight)
     heard = rows_aside(model, X, y, weight)
     assert set(np.unique(heard / weight)) == {0.0, 1.0}
-    assert np.all(read_weights(weight).rows == 1)
+    assert np.all(read_weights(weight).times == 1)
 
 
 WEIGHTS_OF_EQUAL_ROWS = {

@@ -55,14 +55,14 @@ def table(model: Any, seed: int = 0) -> tuple[Any, Any]:
     return X, f if is_regressor(model) else f > 0
 
 
-def least_rise(fitted: Any, X: Any) -> float:
-    """Of what decides, along the first column upwards and along the second downwards, between rows of X."""
+def least_rise(fitted: Any, X: Any, signs: Any = SIGNS, rows: int = 60) -> float:
+    """Of what decides, along every column with a sign, in its direction, between rows of X."""
     decide = fitted.predict if is_regressor(fitted) else fitted.decision_function
     found = []
-    for column, sign in ((0, 1), (1, -1)):
-        Z = np.repeat(X[:60], 40, axis=0)
-        Z[:, column] = np.tile(np.linspace(-3, 3, 40), 60)
-        found.append(np.diff(sign * decide(Z).reshape(60, 40), axis=1).min())
+    for column in np.flatnonzero(signs).tolist():
+        Z = np.repeat(X[:rows], 40, axis=0)
+        Z[:, column] = np.tile(np.linspace(-3, 3, 40), rows)
+        found.append(np.diff(signs[column] * decide(Z).reshape(rows, 40), axis=1).min())
     return float(min(found))
 
 
@@ -75,6 +75,46 @@ def test_the_vote_is_monotone(name: str) -> None:
     assert least_rise(fitted, X) >= 0
     assert len(fitted.steps_) > 5  # it does learn
     assert (fitted.feature_importances_[:2] > 0).all()
+
+
+def classifiers(max_depth: int, signs: list[int], leaves: str, criterion: str) -> list[Any]:
+    trees = Trees(max_depth, monotonic_cst=signs, leaves=leaves, criterion=criterion)
+    return [
+        AdaBoostClassifier(trees),
+        RealAdaBoostClassifier(trees),
+        RealAdaBoostClassifier(trees, learning_rate=0.5),
+        RealAdaBoostClassifier(trees, step=1),
+        LogisticAdaBoostClassifier(trees),
+    ]
+
+
+def regressors(max_depth: int, signs: list[int]) -> list[Any]:
+    trees = RegressionTrees(max_depth, monotonic_cst=signs)
+    return [
+        AdaBoostRegressor(trees),
+        MedBoostRegressor(trees),
+        MedBoostRegressor(RegressionTrees(max_depth, monotonic_cst=signs, criterion="squared_error")),
+        QuadBoostRegressor(trees),
+        QuadBoostRegressor(trees, loss="absolute", learning_rate=0.5),
+        QuadBoostRegressor(trees, loss="quantile", learning_rate=0.5),
+    ]
+
+
+@pytest.mark.parametrize("leaves", ["label", "log_odds", "gentle", "targets"])
+def test_noise_does_not_turn_a_tree_around(leaves: str) -> None:
+    """Targets without any relation to the columns: clipped trees often have a negative edge."""
+    for seed in range(30):
+        rng = np.random.default_rng(seed)
+        X = rng.normal(size=(int(rng.integers(20, 60)), 3)).round(int(rng.integers(0, 3)))
+        X[rng.random(X.shape) < 0.2 * (seed % 2)] = np.nan
+        weight = rng.random(len(X)) if seed % 4 > 1 else None
+        y: Any = rng.normal(size=len(X)) if leaves == "targets" else rng.permutation(np.arange(len(X)) % 5 > 1)
+        signs, depth = [1, -1, int(rng.integers(-1, 2))], int(rng.integers(2, 5))
+        criterion = ["gini", "matsushita", "edge"][seed % 3]
+        models = regressors(depth, signs) if leaves == "targets" else classifiers(depth, signs, leaves, criterion)
+        for model in models:
+            fitted = model.set_params(n_estimators=5).fit(X, y, sample_weight=weight)
+            assert least_rise(fitted, X, signs, rows=8) >= 0, (seed, model)
 
 
 @pytest.mark.parametrize("name", MODELS)

@@ -12,7 +12,7 @@ import fuzz_modelfile as damage
 import numpy as np
 
 import electorate as el
-from fuzzing import forging, hostile_inputs, hostile_parameters
+from fuzzing import combined, forging, hostile_inputs, hostile_parameters, hostile_tables
 from fuzzing.outcomes import Finding, Found, Refused, attempt, warnings_count
 from fuzzing.questions import ask, questions_for, rows_for
 from fuzzing.samples import by_name, rows_of
@@ -119,10 +119,15 @@ KINDS: dict[str, Callable[[Bench, random.Random], str]] = {
     "forged": forged,
     "inputs": inputs,
     "parameters": parameters,
+    "sql": lambda bench, rng: hostile_tables.sql(rng, bench.names, bench.scratch),
+    "small": lambda bench, rng: hostile_tables.small_tables(rng, bench.names, bench.scratch),
+    "empty": lambda bench, rng: hostile_tables.empty_tables(rng, bench.names, bench.scratch),
+    "sparse": lambda bench, rng: hostile_tables.sparse(rng, bench.names, bench.scratch),
+    "combined": lambda bench, rng: combined.run_case(rng, bench.names, bench.scratch),
 }
 
 
 def run(kind: str, seed: int, index: int, bench: Bench) -> str:
     """Return "works", "refused" or "not written"; a Found carries a finding."""
-    warnings_count.set(kind in ("inputs", "parameters"))
+    warnings_count.set(kind not in ("format", "damaged", "forged", "combined"))
     return KINDS[kind](bench, random.Random(f"{kind} {seed} {index}"))

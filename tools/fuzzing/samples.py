@@ -71,6 +71,7 @@ def samples() -> list[Sample]:
     two = el.Union([el.Stumps(), el.PairedStumps()])
     listed = [
         Sample("adaboost", el.AdaBoostClassifier(categorical_features=[3], **few), "two"),
+        Sample("locmedboost classes", el.LocMedBoostClassifier(el.Pool(5), abstain=True, **few), "three"),
         Sample("deepboost union", el.DeepBoostClassifier(two, n_estimators=6), "two"),
         Sample("quadboost", el.QuadBoostClassifier(**few), "three"),
         Sample("medboost", el.MedBoostRegressor(**few), "quantity"),

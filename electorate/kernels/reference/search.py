@@ -78,6 +78,8 @@ def cost_at_best(right, right_squares, lam, spread):
 
 
 def send_left(histogram, seen, column, cut, missing_left, on_left, sides):
+    if not len(on_left):
+        return
     on_left[:] = np.arange(len(on_left)) <= cut
     if missing_left < 0:
         values = seen[:-1]

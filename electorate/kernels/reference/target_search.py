@@ -8,6 +8,8 @@ from electorate.kernels.reference.search import enough_rows, left_of, thresholds
 
 
 def side_edge(kind, weights, reach, targets, rate, table):
+    if not len(weights):
+        return 0.0
     total = weights.sum()
     if kind == 0:
         windows = [weights[reach[k] : k + 1].sum() for k in range(len(weights))]

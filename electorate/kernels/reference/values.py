@@ -15,6 +15,7 @@ def hash_values(values):
 
 
 def fold(values, hashes):
+    values = values[: len(hashes)]
     more = np.where(np.isnan(values), np.uint64(0xD1B54A32D192ED03), hash_values(values + 0.0))
     z = (hashes ^ more) * np.uint64(0x9E3779B97F4A7C15)
     hashes[:] = z ^ (z >> np.uint64(32))
