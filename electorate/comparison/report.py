@@ -11,11 +11,10 @@ from importlib import import_module
 from typing import Any
 
 from electorate.escape import cell as safe
-from electorate.registry import ALGORITHMS, FAMILIES
+from electorate.registry import MODULES
 
 Table = dict[str, list[Any]]
 LONGEST_CODE = 10_000  # characters
-STACKS = ("StackedClassifier", "StackedRegressor")
 
 
 def as_csv(table: Table) -> str:
@@ -55,11 +54,18 @@ def align(rows: list[list[str]], left: set[int]) -> str:
 
 
 def as_code(model: Any, cleans: bool) -> str:
-    """The Python code that makes an unfitted estimator like this one, and fits it. cleans: after the check-up."""
+    """The Python code that makes an unfitted estimator like this one, and fits it. cleans: after the check-up.
+
+    Only the outermost estimator of another library is imported.
+    """
     text = " ".join(model.__repr__(N_CHAR_MAX=LONGEST_CODE).split())
-    public = sorted(name for name in {*ALGORITHMS, *FAMILIES, *STACKS} if re.search(rf"\b{name}\(", text))
-    names = [*public, *(["check_up"] if cleans else [])]
-    peers = sorted(set(re.findall(r"\bPeer(?:Classifier|Regressor)\b", text)))
-    imports = [f"from electorate import {', '.join(names)}; "] if names else []
-    imports += [f"from electorate.estimators.peers import {', '.join(peers)}; "] if peers else []
-    return "".join(imports) + (f"check_up(X, y).fit({text}, X, y)" if cleans else f"{text}.fit(X, y)")
+    own = type(model).__name__
+    used = {name for name in MODULES if re.search(rf"\b{name}\(", text)} | ({"check_up"} if cleans else set())
+    imports = [f"from electorate import {', '.join(sorted(used))}"] if used else []
+    wrapped = [name for name in ("PeerClassifier", "PeerRegressor") if f"{name}(" in text]
+    imports += [f"from electorate.estimators.peers import {', '.join(wrapped)}"] if wrapped else []
+    if own not in (*used, *wrapped):
+        public = type(model).__module__.partition("._")[0]
+        imports.append(f"from {public} import {own}")
+    fit = f"check_up(X, y).fit({text}, X, y)" if cleans else f"{text}.fit(X, y)"
+    return "\n".join(imports) + "; " + fit

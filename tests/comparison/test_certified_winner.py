@@ -9,8 +9,8 @@ from sklearn.datasets import load_breast_cancer
 import electorate
 from electorate import AdaBoostClassifier, CrossFittedClassifier, Trees
 from electorate.comparison.algorithms import CLASSIFICATION, PEERS, Algorithm
-from electorate.comparison.cells import Protocol, stages_of, with_rounds
 from electorate.comparison.certified_winner import count_candidates
+from electorate.comparison.fits import Plan, stages_of, with_rounds
 from electorate.comparison.metrics import METRICS
 from electorate.theory.bounds import total
 from electorate.theory.cross_fit import routed_bound
@@ -31,23 +31,23 @@ def rows():
 
 @pytest.fixture(scope="module")
 def found(rows):
-    options = {"folds": 2, "n_jobs": 1, "peers": ["linear"], "check_up": False}
+    options = {"folds": 2, "n_jobs": 1, "peers": ["linear"], "check_up": False, "stack": False}
     return electorate.compare(*rows, algorithms=some_algorithms(), certify="crossfit", **options)
 
 
 def test_candidates_are_all_settings_with_all_rounds():
-    """2 rounds: 1 or 2; 5 rounds: 1, 2 or 5; trees: 2; a peer has two settings. The baseline cannot win."""
+    """2 rounds: 1 or 2; 5 rounds: 1, 2 or 5; trees: 2; a peer has two settings. The baseline counts, too."""
     peer = Algorithm("peer", CLASSIFICATION, lambda facts: AdaBoostClassifier(), ({}, {}), peer=True)
-    protocol = Protocol([*some_algorithms(), peer, replace(peer, baseline=True)], 2, 0, 2, METRICS["error"])
-    assert count_candidates(protocol) == 8
-    stumps = protocol.algorithms[0]
-    chosen = [with_rounds(stumps, one, k) for one in stumps.grid for k in range(len(stages_of(stumps, one)))]
+    plan = Plan([*some_algorithms(), peer, replace(peer, baseline=True)], 2, 0, 2, METRICS["error"])
+    assert count_candidates(plan) == 8 + 2
+    stumps = plan.algorithms[0]
+    chosen = [with_rounds(stumps, one, k) for one in stumps.grid for k in stages_of(stumps, one)]
     assert len(chosen) == 5
 
 
 def test_the_bound_is_that_of_its_share_of_delta(found, rows):
     X, y = rows
-    certified, settings = found.certified, 6 + len(PEERS["linear"][0].grid)
+    certified, settings = found.certified, 6 + len(PEERS["linear"][0].grid) + 1
     assert certified.candidates == settings
     assert certified.algorithm == found.winner
     again = CrossFittedClassifier(certified.model.estimator, delta=0.05 / settings).fit(X, y)
@@ -72,8 +72,8 @@ def test_a_peer_that_wins_is_certified(rows):
     predicted = model.predict(X[:, [2, 3]])
     assert set(predicted) <= set(y)
     assert model.part_errors_.sum() == np.sum(predicted != y)
-    assert found.certified.candidates == 1 + len(PEERS["linear"][0].grid)
-    assert "linear model" in str(model)
+    assert found.certified.candidates == 1 + len(PEERS["linear"][0].grid) + 1
+    assert "model='linear'" in str(model)
 
 
 def test_without_it_nothing_is_cross_fitted(rows):

@@ -7,7 +7,7 @@ import pandas as pd
 
 import electorate
 from electorate.comparison.checked_rows import check_open_rows
-from electorate.comparison.folds import lock
+from electorate.comparison.folds import hold_out
 from tests.checkup.messy import messy_table
 
 ALGORITHMS = ["AdaBoost, stumps"]
@@ -20,13 +20,13 @@ def table(n_rows: int = 300) -> tuple[pd.DataFrame, np.ndarray]:
 
 def test_held_out_rows_do_not_change_the_cleaning() -> None:
     X, y = table()
-    check = check_open_rows(X, y, "auto", (), lambda rows: lock(rows, 0.2, 0))
+    check = check_open_rows(X, y, "auto", (), lambda rows: hold_out(rows, 0.2, 0))
     target = np.char.strip(np.char.lower(y.astype(str)))
     codes = np.unique(target, return_inverse=True)[1]
     places = []
 
     def remember(rows):
-        places.append(lock(rows, 0.2, 0))
+        places.append(hold_out(rows, 0.2, 0))
         np.testing.assert_array_equal(rows.target, codes)
         return places[-1]
 
@@ -42,7 +42,7 @@ def test_models_and_files_take_the_raw_table(tmp_path: Path) -> None:
     found = electorate.compare(X, y, algorithms=ALGORITHMS, quick=True, n_jobs=1, folder=tmp_path / "c")
     assert {"id", "note", "x0", "unit"} <= {finding.column for finding in found.check_up}
     assert "identifier 'id'" in repr(found)
-    assert "check_up(X, y).fit(" in repr(found)
+    assert "check_up(X, y).fit(" in found.code
     assert found.winner == ALGORITHMS[0]
     loaded = electorate.load(tmp_path / "c" / "winner.model")
     assert loaded.cleaning_ == found.check_up.cleaning

@@ -6,7 +6,7 @@ from sklearn.model_selection import TunedThresholdClassifierCV, train_test_split
 
 import electorate
 from electorate.comparison.algorithms import BALANCED, Facts, applicable, balanced
-from electorate.comparison.cells import Coded
+from electorate.comparison.fits import train
 
 
 def rare_class(n: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
@@ -31,13 +31,14 @@ def test_a_peer_with_class_weights_is_one_trained_with_sample_weights() -> None:
     X, y = rare_class(300, 0)
     weight = np.where(y == 1, 300 / (2 * y.sum()), 300 / (2 * (300 - y.sum())))
     peer = next(one for one in applicable("binary", peers=["hgb"]) if one.name == "HistGradientBoosting")
+    own = peer.grid[0] | BALANCED
     fitted = [
-        Coded(peer, peer.grid[0] | BALANCED, 0, None, True).fit(X, y),
-        Coded(peer, peer.grid[0], 0, None, True).fit(X, y, weight),
+        train(peer.build(own, Facts([], 0)), own, X, y, None),
+        train(peer.build(peer.grid[0], Facts([], 0)), peer.grid[0], X, y, weight),
     ]
     first, second = (model.predict_proba(X) for model in fitted)
     np.testing.assert_array_equal(first, second)
-    assert "class_weight" not in peer.build(peer.grid[0], Facts([], 0)).get_params()
+    assert peer.build(own, Facts([], 0)).get_params()["class_weight"] == "balanced"
 
 
 def test_compare_finds_class_weights_where_they_help() -> None:

@@ -444,6 +444,16 @@ def test_no_two_settings_of_an_algorithm_make_the_same_model():
 # ---------------------------------------------------------------- preferences
 
 
+@pytest.mark.parametrize("peer", ["linear", "hgb"])
+def test_the_code_of_a_peer_runs(peer):
+    X, y = breast_cancer()
+    found = electorate.compare(X, y, algorithms=[], peers=[peer], **QUICK)
+    imports, expression = found.code.split("; ")
+    names: dict = {"X": X, "y": y}
+    exec(imports, names)
+    assert np.array_equal(eval(expression, names).predict(X), found.model.predict(X))
+
+
 @pytest.mark.parametrize("prefer", ["accuracy", "speed", "readable"])
 def test_what_is_preferred_is_handed_over(prefer):
     """Among the models that tie with the best, or are within a point."""

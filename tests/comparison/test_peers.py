@@ -1,4 +1,4 @@
-"""What our algorithms are compared with: constants, linear models, other libraries where they are installed."""
+"""Other libraries that our algorithms are compared with, where they are installed."""
 
 import importlib.util
 import sys
@@ -7,13 +7,13 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy import sparse
-from sklearn.dummy import DummyClassifier
 from threadpoolctl import threadpool_limits
 
 import electorate
-from electorate.comparison.algorithms import CLASSIFICATION, PEERS, Facts, applicable
-from electorate.comparison.cells import Coded
-from electorate.comparison.peers import LIBRARIES, Constant, Linear
+from electorate.comparison.algorithms import BASELINES, PEERS, Algorithm, Facts, applicable
+from electorate.comparison.fits import Coded
+from electorate.comparison.peers import LIBRARIES
+from tests.comparison.small_comparisons import NAMES, QUICK
 
 
 def table(n: int = 300) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -28,10 +28,10 @@ def table(n: int = 300) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     return columns, (quantity > 0).astype(int), quantity
 
 
-@pytest.mark.parametrize("name", ["linear", *LIBRARIES])
+@pytest.mark.parametrize("name", list(PEERS))
 @pytest.mark.parametrize("is_classifier", [True, False])
 def test_peers_learn_from_categories_and_missing_values(name, is_classifier):
-    if name != "linear" and importlib.util.find_spec(LIBRARIES[name][0].split(".")[0]) is None:
+    if name in LIBRARIES and importlib.util.find_spec(LIBRARIES[name][0].split(".")[0]) is None:
         pytest.skip(f"{name} is not installed")
     X, labels, quantity = table()
     target = labels if is_classifier else quantity
@@ -45,31 +45,20 @@ def test_peers_learn_from_categories_and_missing_values(name, is_classifier):
             assert model.predict_proba(X).shape == (len(X), 2)
 
 
-def test_the_linear_model_is_scaled_and_takes_sparse_rows():
-    X, y, _ = table()
-    X = np.nan_to_num(X)
-    X[:, 0] *= 1e6
-    one = Linear(categorical=(1,)).fit(X, y).predict(X)
-    X[:, 0] /= 1e6
-    assert np.mean(one == Linear(categorical=(1,)).fit(X, y).predict(X)) > 0.99
-    random = np.random.default_rng(0)
-    many = sparse.csr_array(random.random((200, 30)) * (random.random((200, 30)) < 0.2))
-    label = (many.toarray()[:, 0] > 0).astype(int)
-    assert np.mean(Linear(strength=100.0).fit(many, label).predict(many) == label) > 0.9
-
-
-def test_the_constant_is_that_of_scikit_learn():
+def test_the_baselines_are_the_class_shares_and_the_median():
     X, y, quantity = table()
     weight = np.arange(len(y)).astype(float)
-    ours = Constant().fit(X, y, weight).predict_proba(X)
-    assert np.array_equal(ours, DummyClassifier(strategy="prior").fit(X, y, weight).predict_proba(X))
-    assert np.all(Constant(False).fit(X, quantity).predict(X) == np.median(quantity))
-    assert Constant(False, "mean").fit(X, quantity).predict(X)[0] == pytest.approx(quantity.mean())
+    classes, median = (one.build({}, Facts([1], 0)) for one in BASELINES)
+    proba = classes.fit(X, y, sample_weight=weight).predict_proba(X)
+    assert proba[:, 1] == pytest.approx(np.full(len(y), np.average(y, weights=weight)))
+    median.set_params(**BASELINES[1].grid[0]) if BASELINES[1].grid[0] else None
+    assert median.fit(X, quantity).predict(X) == pytest.approx(np.full(len(y), np.median(quantity)))
 
 
-def test_probabilities_of_a_peer_are_calibrated_without_changing_its_predictions():
+def test_probabilities_of_a_library_are_calibrated_without_changing_its_predictions():
     X, y, _ = table()
-    model = Coded(PEERS["linear"][0], {"strength": 1.0}, 0, None, True).fit(np.nan_to_num(X), y)
+    linear: Algorithm = PEERS["linear"][0]
+    model = Coded(linear, {"C": 1.0}, 0, None, True).fit(np.nan_to_num(X), y)
     before, labels = model.predict_proba(np.nan_to_num(X)), model.predict(np.nan_to_num(X))
     model.temperature_ = 0.5
     after = model.predict_proba(np.nan_to_num(X))
@@ -82,20 +71,33 @@ def test_a_peer_that_is_not_installed_is_named_with_what_to_install(monkeypatch)
     monkeypatch.setitem(sys.modules, "interpret.glassbox", None)
     with pytest.raises(ValueError, match="ebm is not installed: pip install interpret-core"):
         applicable("binary", peers=["ebm"])
-    with pytest.raises(ValueError, match="no peer is called 'sgd'"):
+    with pytest.raises(ValueError, match="no peer is called 'sgd'; choose from linear, forest"):
         applicable("binary", peers=["sgd"])
+
+
+def test_default_peers():
+    names = [a.name for a in applicable("binary", quick=True)]
+    assert names[:5] == ["majority class", "linear model", "random forest", "extra trees", "HistGradientBoosting"]
+    assert [a.name for a in applicable("binary", NAMES)] == ["majority class", *NAMES[:1], *NAMES[1:]]
+    assert [a.name for a in applicable("regression", [], ["hgb"])] == ["median", "HistGradientBoosting"]
+
+
+def test_a_library_whose_models_have_no_file_is_ranked_and_named_in_a_note(tmp_path):
+    pytest.importorskip("lightgbm")
+    X, y, _ = table(200)
+    found = electorate.compare(X, y, algorithms=[], peers=["lightgbm"], folder=tmp_path / "c", **QUICK)
+    assert found.winner == "LightGBM"
+    assert np.mean(found.model.predict(X) == y) > 0.8
+    assert not (tmp_path / "c" / "winner.model").exists()
+    assert "LightGBM is not stored: it is no model of this package" in found.notes
 
 
 def test_default_peers_are_compared_on_sparse_rows_and_categories():
     rng = np.random.default_rng(0)
     frame = pd.DataFrame({"c": rng.choice(list("abc"), 150), "x": rng.normal(size=150)})
     y = np.where((frame["c"] == "a") ^ (frame["x"] > 0), "yes", "no")
-    names = ["AdaBoost, stumps"]
-    with threadpool_limits(1):
-        one = electorate.compare(frame, y, algorithms=names, peers=["linear", "hgb"], n_jobs=1, quick=True, folds=2)
-        many = sparse.csr_array(np.column_stack([frame["x"] > 0, frame["c"] == "a"]).astype(float))
-        two = electorate.compare(many, y, algorithms=names, peers=["linear", "hgb"], n_jobs=1, quick=True, folds=2)
-    for found in (one, two):
+    many = sparse.csr_array(np.column_stack([frame["x"] > 0, frame["c"] == "a"]).astype(float))
+    for table_of_kind in (frame, many):
+        found = electorate.compare(table_of_kind, y, algorithms=NAMES[:1], peers=["linear", "forest", "hgb"], **QUICK)
         assert not found.failed
-        assert len(found.columns["algorithm"]) == 4
-    assert set(CLASSIFICATION) == set(one.ranking.lines[0].algorithm.tasks)
+        assert {"linear model", "random forest", "HistGradientBoosting"} <= set(found.columns["algorithm"])
