@@ -64,7 +64,9 @@ def _use(facts: Facts) -> str:
     if metric.name == "error":
         words = _of_rows(value, limit)
         guess = (
-            "" if baseline is None else f"; guessing would be wrong for {_count(baseline.bound('error').value, value)}"
+            ""
+            if baseline is None
+            else f"; guessing would be wrong for {_count(baseline.bound('error').value, _scale(value, limit))}"
         )
         return f"Use {name}. {words}{guess}."
     if metric.name == "mae":
@@ -72,23 +74,28 @@ def _use(facts: Facts) -> str:
         worst = f"at most {number(limit)}, with 95% confidence"
         return f"Use {name}. Predictions are off by {number(value)} on average ({worst}){guess}."
     side = "at least" if metric.is_gain else "at most"
-    guess = "" if baseline is None else f"; guessing has {number(baseline.shown(metric.name))}"
+    guess = (
+        ""
+        if baseline is None
+        else f"; guessing has {0.5 if metric.name == 'auc' else number(baseline.shown(metric.name))}"
+    )
     shown = f"{number(metric.shown(value))} ({side} {number(metric.shown(limit))}, with 95% confidence)"
     return f"Use {name}. Its {metric.head} on new rows is about {shown}{guess}."
 
 
-def _scale(value: float) -> int:
-    """So many rows that about ten or more of them are wrong, up to 10,000."""
+def _scale(value: float, limit: float) -> int:
+    """So many rows that a few or more of them are wrong, up to 10,000; fewer where the limit is much larger."""
+    value = max(value, limit / 4)
     return 100 if value >= 0.03 else 1_000 if value >= 0.003 else 10_000
 
 
-def _count(value: float, beside: float) -> str:
-    """A rate as a number of so many rows, in the unit of another rate."""
-    return f"{value * _scale(beside):,.0f}"
+def _count(value: float, scale: int) -> str:
+    """A rate as a number of so many rows."""
+    return f"{value * scale:,.0f}"
 
 
 def _of_rows(value: float, limit: float) -> str:
-    scale = _scale(value)
+    scale = _scale(value, limit)
     about = f"About {value * scale:.0f} of {scale:,}" if value * scale >= 0.5 else f"Fewer than 1 of {scale:,}"
     return f"{about} new rows will be wrong (at most {math.ceil(limit * scale - 1e-9):,}, with 95% confidence)"
 
@@ -184,7 +191,7 @@ def _picked(facts: Facts) -> list[str]:
             and (times := first.predict_seconds / line.predict_seconds) >= MANY
         ):
             more = f"{times:,.0f} times as fast"
-        rows.append(f"   {PICKED[kind]:<21}{name_in_table(line):<32}{value_of(line, metric):>9}   {more}".rstrip())
+        rows.append(f"   {PICKED[kind]:<21}{literal(line.name, 26):<28}{value_of(line, metric):>7}  {more}".rstrip())
     return rows
 
 

@@ -124,7 +124,7 @@ def test_compare_then_predict_then_verify(there, capsys):
     few = ["--target", "y", "--folds", "2", "--jobs", "1", "--algorithm", "AdaBoost, trees", "--test-fraction", "0.2"]
     assert main(["compare", "t.csv", *few]) == 0
     output = capsys.readouterr()
-    assert output.out.startswith("Use AdaBoost, trees. About ")
+    assert output.out.startswith("Use AdaBoost, trees. ")
     assert "next: electorate predict t.compare/winner.model new.csv" in output.out
     assert "the limit is that of t.compare/winner-without-test-rows.model" in output.out
     folder = there / "t.compare"
