@@ -2,6 +2,7 @@
 
 import json
 import math
+import re
 
 import numpy as np
 import pytest
@@ -94,6 +95,16 @@ def test_sentences(case, parts, comparisons):
     text = " ".join(" ".join(comparisons(case).answer).split())
     for part in parts:
         assert part in text
+
+
+def test_the_number_of_wrong_rows_is_not_above_its_limit():
+    """Where the test rows show a bound below the cross-validated error, as a large test set of a small sample may."""
+    (X, y), more = CASES["tested"]
+    comparison = electorate.compare(X, y, algorithms=NAMES[:1], **QUICK, **more)
+    held_out = comparison.model_without_test_rows.held_out_
+    held_out |= {"error": comparison.estimate / 4, "bound": comparison.estimate / 2}
+    about, most = re.findall(r"(?:About|at most) ([0-9]+)", " ".join(str(comparison).split()))[:2]
+    assert float(about) <= float(most)
 
 
 def test_a_rare_class_shows_auc_and_balanced_error(comparisons):
