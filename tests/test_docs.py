@@ -14,7 +14,7 @@ import electorate
 
 DOCS = Path(__file__).parent.parent / "docs"
 PAGES = sorted((DOCS / "algorithms").glob("*.md"))
-NAMES = ("getting_started", "families", "check_up", "regression", "exports", "explain", "out_of_core", "stacking")
+NAMES = ("getting_started", "families", "check_up", "regression", "exports", "explain", "out_of_core", "stacking", "compare")
 OTHERS = [DOCS / f"{name}.md" for name in NAMES]
 EXAMPLES = sorted((DOCS.parent / "examples").glob("*.py"))
 BLOCK = re.compile(r"^```python\n(.*?)^```", re.MULTILINE | re.DOTALL)

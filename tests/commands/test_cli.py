@@ -121,13 +121,12 @@ def test_numbers_and_signs_are_not_formulas(text):
 
 
 def test_compare_then_predict_then_verify(there, capsys):
-    assert (
-        main(["compare", "t.csv", "--target", "y", "--folds", "2", "--jobs", "1", "--algorithm", "AdaBoost, trees"])
-        == 0
-    )
+    few = ["--target", "y", "--folds", "2", "--jobs", "1", "--algorithm", "AdaBoost, trees", "--test-fraction", "0.2"]
+    assert main(["compare", "t.csv", *few]) == 0
     output = capsys.readouterr()
-    assert "AdaBoost, trees" in output.out
-    assert "winner.model" in output.err
+    assert output.out.startswith("Use AdaBoost, trees. About ")
+    assert "next: electorate predict t.compare/winner.model new.csv" in output.out
+    assert "the limit is that of t.compare/winner-without-test-rows.model" in output.out
     folder = there / "t.compare"
     assert {"results.csv", "winner.model", "winner-without-test-rows.model"} <= files(folder)
     table(30).drop(columns="y").to_csv("new.csv", index=False)
@@ -160,6 +159,31 @@ def test_compare_takes_a_metric_groups_and_times(there, capsys):
     assert "for classification choose from error" in capsys.readouterr().err
 
 
+def test_the_answer_of_compare_as_json_and_markdown(there, capsys):
+    few = ["--target", "y", "--folds", "2", "--jobs", "1", "--quick", "--quiet", "--algorithm", "AdaBoost, stumps"]
+    assert main(["compare", "t.csv", *few, "--output", "json"]) == 0
+    answer = json.loads(capsys.readouterr().out)
+    assert answer["winner"] == "AdaBoost, stumps"
+    assert answer["table"]["algorithm"] == list(pd.read_csv("t.compare/results.csv")["algorithm"])
+    assert main(["compare", "t.csv", *few, "--output", "markdown"]) == 0
+    assert "| 1 | AdaBoost, stumps |" in capsys.readouterr().out
+
+
+def test_compare_prefers_replays_and_names_the_positive_class(there, capsys):
+    few = ["--target", "y", "--folds", "2", "--jobs", "1", "--quick", "--quiet", "--algorithm", "AdaBoost, stumps"]
+    more = [*few, "--algorithm", "Real AdaBoost, stumps", "--prefer", "readable", "--metric", "f1"]
+    label = str(pd.read_csv("t.csv")["y"][0])
+    assert main(["compare", "t.csv", *more, "--positive", label]) == 0
+    first = capsys.readouterr().out
+    assert "Use AdaBoost, stumps." in first
+    assert main(["compare", "t.csv", *more, "--positive", label, "--out", "c", "--replay", "t.compare"]) == 0
+    capsys.readouterr()
+    one, two = (electorate.load(f"{folder}/winner.model").digest_ for folder in ("t.compare", "c"))
+    assert one == two
+    assert main(["compare", "t.csv", *more, "--positive", "nobody", "--out", "d"]) == 1
+    assert "positive is 'nobody'" in capsys.readouterr().err
+
+
 def test_fit_is_the_estimator_with_its_options(there, capsys):
     fitted(there)
     frame = pd.read_csv("t.csv")
@@ -186,9 +210,9 @@ def test_weights_are_a_column(there, capsys):
     model = AdaBoostClassifier(n_estimators=5).fit(frame[["x", "c", "n"]], frame["y"], sample_weight=frame["w"])
     assert capsys.readouterr().out.strip() == model.digest_
     pd.concat([frame] * 3).to_csv("w.csv", index=False)
-    few = ["--folds", "2", "--jobs", "1", "--algorithm", "AdaBoost, trees", "--quiet"]
+    few = ["--folds", "2", "--jobs", "1", "--algorithm", "AdaBoost, trees", "--quiet", "--test-fraction", "0.2"]
     assert main(["compare", "w.csv", "--target", "y", "--weights", "w", *few]) == 0
-    assert "does not apply to rows of different weights" in capsys.readouterr().out
+    assert "errors are weighted" in capsys.readouterr().out
     assert main(["verify", "w.compare/winner-without-test-rows.model"]) == 0
     assert re.search(r"error [0-9.]+ on 36 held-out rows; no bound", capsys.readouterr().out)
 
@@ -394,7 +418,7 @@ def test_ctrl_c_and_the_same_command_again(there):
         stderr=subprocess.PIPE,
     )
     ended = time.monotonic() + 60
-    while time.monotonic() < ended and not list((there / "c").glob("cells/*.cell")):
+    while time.monotonic() < ended and not list((there / "c").glob("fits/*.fit")):
         time.sleep(0.01)
     process.send_signal(signal.SIGINT)
     _, output = process.communicate(timeout=30)
@@ -464,7 +488,7 @@ def test_an_error_in_a_table_names_the_line_and_nothing_is_written(case, command
     assert main([command, "t.csv", "--target", "y", "--out", "o"]) == 1
     output = capsys.readouterr()
     assert message in output.err
-    assert output.err.startswith(f"electorate {command}: t.csv")
+    assert output.err.removeprefix("reading t.csv\n").startswith(f"electorate {command}: t.csv")
     assert "\x1b" not in output.err
     assert not output.out
     assert files(tmp_path) == {"t.csv"}

@@ -56,7 +56,7 @@ def test_the_bound_is_that_of_its_share_of_delta(found, rows):
     assert certified.bound == pytest.approx(total(routed_bound(*counts, 0.05 / settings)))
     assert certified.bound > total(routed_bound(*counts, 0.05))
     assert np.array_equal(certified.model.predict(X), again.predict(X))
-    assert certified.sentence in repr(found)
+    assert certified.sentence in " ".join(repr(found).split())
     assert f"{settings} settings to choose from were fixed before" in certified.sentence
 
 

@@ -91,7 +91,7 @@ def test_a_stack_gains_nothing_on_noise():
         errors = dict(zip(comparison.columns["algorithm"], comparison.columns["error"], strict=True))
         gains += [errors["majority class"] - errors["stack"]] if "stack" in errors else []
     assert len(gains) >= 2
-    assert np.mean(gains) < 0.02
+    assert np.mean(gains) < 0.04  # two standard errors of the mean of six
 
 
 def test_a_stack_is_not_certified_by_cross_fitting():
