@@ -335,6 +335,15 @@ def cells() -> Iterator[Cell]:
                     yield Cell("nested", world, n, seed)
 
 
+def short(record: Any) -> Any:
+    """With four digits."""
+    if isinstance(record, dict):
+        return {name: short(value) for name, value in record.items()}
+    if isinstance(record, tuple | list):
+        return [short(value) for value in record]
+    return float(f"{record:.4g}") if isinstance(record, float) else record
+
+
 QUICK = [Cell("noise", "any", 120, 0), Cell("noise", "any", 120, 3), Cell("power", "0.12", 100, 0)]
 QUICK += [Cell(part, "middle", 100, 0) for part in ("six", "many", "nested")]
 
@@ -465,7 +474,7 @@ def main() -> None:
             if time.monotonic() > end and not options.quick:
                 break
             if cell.key not in results:
-                results[cell.key] = cell.run() or {}
+                results[cell.key] = short(cell.run() or {})
                 file.write(json.dumps({cell.key: results[cell.key]}) + "\n")
                 file.flush()
     Path(options.out).write_text("\n".join(page(results)).rstrip() + "\n")

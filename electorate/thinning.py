@@ -156,7 +156,7 @@ def thin(
     """
     check_is_fitted(model)
     if not hasattr(model, "classes_"):
-        raise TypeError(f"thin is for classifiers, and {type(model).__name__} has no classes")
+        raise TypeError(f"{type(model).__name__} is no classifier, so not an ensemble that can be re-weighted")
     if hasattr(model, "steps_") and not len(model.steps_):
         raise ValueError(f"thin: this {type(model).__name__} has no voters")
     thinned = ThinnedClassifier(

@@ -16,6 +16,7 @@ import numpy as np
 
 from electorate.algorithms.protocol import Channel, Floors, Formula, Mean
 from electorate.algorithms.real_adaboost import RealAdaBoost
+from electorate.arrays import Ints
 from electorate.kernels import formulas
 from electorate.special import LOG2, exp, log, softplus
 
@@ -65,6 +66,11 @@ class LogisticAdaBoost(RealAdaBoost):
     @property
     def validation(self) -> Channel:
         return LogisticLoss(place=0)
+
+    def prior_output(self, sums: Ints) -> float:
+        """The log-odds of the labels, over the step: no constant has less loss."""
+        negative, positive = log(np.maximum(sums, 1).astype(np.float64)).tolist()
+        return float((positive - negative) / self.learning_rate)
 
     def objective(self, means: Sequence[Mean], penalty: float) -> float:
         return means[1].value

@@ -161,6 +161,13 @@ class Booster:
         """The step for a voter with these outputs[leaf, output], from the weights sums[leaf, label]."""
         raise TypeError(f"the steps of {type(self).__name__} come with the search")
 
+    def prior_output(self, sums: Ints) -> float | None:
+        """The output of a first voter that is constant because one of two labels has almost all of the weight.
+
+        sums: of the labels. None: it has the output of any other constant voter.
+        """
+        return None
+
     def stored(self, outputs: Floats) -> Floats:
         """The outputs as the ensemble stores them: finite."""
         return outputs

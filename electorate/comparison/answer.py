@@ -21,8 +21,8 @@ MANY = 1.5  # times as fast: less is not worth a word
 class Facts:
     """What the words are about. held_out: what the test rows showed of the model, or None. classes: labels in order.
 
-    shares: of the rows, by class. unit: the spread of a numeric target, for R2. test_model: whether there is a model
-    without the test rows.
+    shares: of the rows, by class. positive: the class that matters of two. n_fitted: the rows that the models of the
+    table were trained on, if these are a part of the rows only (a screening), else None.
     """
 
     ranking: Ranking
@@ -32,6 +32,20 @@ class Facts:
     positive: int
     held_out: dict[str, Any] | None
     dependent: str = ""  # "group" or "time", by which rows are split
+    n_fitted: int | None = None
+
+    @property
+    def expected(self) -> tuple[float, float]:
+        """The loss on new rows and its upper limit: an exact one where rows were held out and the metric is the error.
+
+        The test rows give the estimate, too, where the table is that of a screening (the model has seen more rows), and
+        where the limit would be below the other one.
+        """
+        bound, held = self.ranking.chosen.bound(self.metric.name), self.held_out
+        if self.metric.name != "error" or held is None or held.get("bound") is None:
+            return bound.value, bound.limit
+        limit = float(held["bound"])
+        return float(held["error"] if self.n_fitted is not None or limit < bound.value else bound.value), limit
 
 
 def sentences(facts: Facts) -> list[str]:
@@ -56,13 +70,7 @@ def _use(facts: Facts) -> str:
     """Which model, what it will lose, and what guessing would."""
     chosen, baseline = facts.ranking.chosen, facts.ranking.baseline
     name, metric = name_of(chosen), facts.metric
-    limit = chosen.bound(metric.name).limit
-    value = chosen.bound(metric.name).value
-    exact = facts.held_out.get("bound") if facts.held_out and metric.name in ("error", "mae") else None
-    if exact is not None:
-        limit = exact
-        if exact < value and facts.held_out is not None:  # so that the two numbers agree
-            value = facts.held_out["error"]
+    value, limit = facts.expected
     if metric.name == "error":
         words = _of_rows(value, limit)
         guess = (
@@ -211,6 +219,8 @@ def _source(facts: Facts) -> str:
     """Where the numbers are from, and what they assume."""
     n_rows, held = facts.ranking.n_rows, facts.held_out
     chance = f"Estimates are cross-validated on {n_rows:,} rows and corrected for the choice among models"
+    if facts.n_fitted is not None:
+        chance = f"The table is from {n_rows:,} rows, with models trained on {facts.n_fitted:,}, for want of time"
     if facts.dependent:
         chance += f"; rows are split by {facts.dependent}"
     if held is None or not held.get("rows"):

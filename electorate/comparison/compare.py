@@ -519,10 +519,9 @@ class Comparison:
         reached = self.schedule.furthest(self.results)
         if reached is None:
             raise ValueError(self._why_nothing())
-        level, numbers = reached
-        self.level = level
+        self.level, numbers = reached
         self.display.show("choosing among the models")
-        ranker = Ranker(self.schedule, level, numbers, self.results, self.stacks)
+        ranker = Ranker(self.schedule, self.level, numbers, self.results, self.stacks)
         allowed = {c for c in ranker.candidates if self._refit_seconds([c], self.costs, tests=False) < self.limits.left}
         if replayed is not None:
             allowed = replayed["allowed"]
@@ -615,13 +614,11 @@ class Comparison:
 
     @property
     def estimate(self) -> float:
-        return self.ranking.chosen.shown(self.plan.metric.name)
+        return self.plan.metric.shown(self._facts().expected[0])
 
     @property
     def limit(self) -> float:
-        if self.plan.metric.name == "error" and not math.isnan(self.bound):
-            return self.bound
-        return self.plan.metric.shown(self.ranking.chosen.bound(self.plan.metric.name).limit)
+        return self.plan.metric.shown(self._facts().expected[1])
 
     @property
     def bound(self) -> float:
@@ -677,7 +674,19 @@ class Comparison:
         dependent = "group" if rows.group is not None else "time" if rows.time is not None else ""
         positive = self.positive if len(counts) == 2 else int(np.argmin(counts)) if len(counts) else 0
         held_out = None if without is None else without.held_out_
-        return words.Facts(self.ranking, self.plan.metric, self.classes.tolist(), shares, positive, held_out, dependent)
+        screened = (
+            None if self.level == len(self.schedule.splits.levels) - 1 else self.schedule.splits.levels[self.level]
+        )
+        return words.Facts(
+            self.ranking,
+            self.plan.metric,
+            self.classes.tolist(),
+            shares,
+            positive,
+            held_out,
+            dependent,
+            None if screened is None else len(screened[0][0]),
+        )
 
     @property
     def head(self) -> str:

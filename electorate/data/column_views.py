@@ -81,7 +81,7 @@ def floats_of(series: Any) -> Floats:
     """
     import narwhals.stable.v2 as nw
 
-    if not series.dtype.is_integer():
+    if not series.dtype.is_integer() or series.implementation.is_polars():
         return np.asarray(series.cast(nw.Float64).to_numpy(), dtype=np.float64)
     present = ~np.asarray(series.is_null().to_numpy(), dtype=np.bool_)
     values = np.full(len(present), np.nan)

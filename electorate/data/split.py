@@ -119,11 +119,11 @@ def candidate_steps(
     positive = shares[weights.times > 0]
     most, least = yield Reduce((Max(float(positive.max(initial=0.0))), Min(float(positive.min(initial=np.inf)))))
     if most.value <= least.value:
-        return DrawCandidates(hashes, weights.times, labels, n_labels)
+        return DrawCandidates(hashes, weights.rows, labels, n_labels)
     by_weight = hashes.copy()
     kernels.fold((shares / most.value).astype(np.float32).astype(np.float64), by_weight)
     in_order = np.ascontiguousarray(shares).view(np.uint64)  # the bits of positive doubles are in their order
-    return DrawCandidates(hashes, weights.times, labels, n_labels, (by_weight, in_order))
+    return DrawCandidates(hashes, weights.rows, labels, n_labels, (by_weight, in_order))
 
 
 def draw(rows: DrawCandidates, part: float) -> Ints:

@@ -17,26 +17,33 @@ from electorate.data.all_reduce import Max, Min, Reduce, ReduceSteps, run_locall
 MOST_BITS = 44  # more would not help: a float64 weight has 53, and sums of 2^18 rows must fit 62
 NO_CLASS_WEIGHT = "sample_weight is zero for every row (after class_weight): nothing is left to fit"
 NO_WEIGHT_LEFT = "sample_weight times class_weight is zero for every row: nothing is left to fit"
+MOST_ROWS = 2.0**20  # that one row may stand for
 LEAST = 2.0**-960  # of a real weight: a channel grows up to the number of rows over it, and must stay finite
 MOST_TIMES = 2**30  # beyond this total multiplicity a row's own grid would get too coarse
 
 
 @dataclass(frozen=True)
 class Weights:
-    """times[i]: how many rows row i stands for, whatever the scale of the weights; 0: it is left out.
+    """times[i]: how often row i counts (0: left out). real[i]: how much each time, in (0, 1]; None: all 1.
 
-    real[i]: how much each of them weighs, in (0, 1]; None: all 1.
+    are_rows: whether a row that counts k times stands for k rows; else (weights differ by more than 2^20) for one.
     """
 
     times: Ints
     real: Floats | None
     bits: int
     given: float  # the sum of the weights as they were given: n, where n itself enters a formula
+    are_rows: bool = True
 
     @property
     def unit(self) -> float:
         """Grid units of a channel of 1 on an example that counts once."""
         return 2.0**self.bits if self.real is None else 1.0
+
+    @property
+    def rows(self) -> Ints:
+        """How many rows each row stands for, whatever the scale of the weights."""
+        return self.times if self.are_rows else np.minimum(self.times, 1)
 
     @property
     def shares(self) -> Floats:
@@ -45,8 +52,8 @@ class Weights:
 
     @property
     def n_counted(self) -> int:
-        """How many rows all rows stand for, whatever the scale of the weights."""
-        return int(self.times.sum())
+        """How many rows all rows stand for."""
+        return int(self.rows.sum())
 
     @property
     def whole(self) -> Ints:
@@ -106,6 +113,7 @@ def read_weights_steps(
         times = np.broadcast_to(np.rint(weight[0] / unit).astype(np.int64), weight.shape)
     else:
         times = np.rint(weight / unit).astype(np.int64)
+    heaviest = np.where(rows > 0, np.rint(largest.value / (unit or most)), 0.0)  # how often the row of a group counts
     if factors is not None:
         factors = np.where(rows > 0, factors, 0.0)
         if not np.any(factors > 0):
@@ -121,14 +129,16 @@ def read_weights_steps(
             again = 0 if real is None else int(np.frexp((_share(largest.value, power) * much).max())[1])
             real = here if real is None else _share(real * here, again)
             power += shift + again
-        times, per_group = times * many[group], per_group * many
+        times, per_group, heaviest = times * many[group], per_group * many, heaviest * many
     counted, scale = int(per_group.sum()), 1.0
     bits = min(MOST_BITS, 62 - (max(counted, 1) - 1).bit_length())
     if real is not None:
         (counted,) = yield Reduce((int((times * np.rint(real * 2.0**bits).astype(np.int64)).sum()),))
         scale = 2.0**-bits
     with np.errstate(over="ignore"):  # more than the largest float64 is inf
-        return Weights(times, real, bits, float(np.ldexp(counted * scale * each, power)))
+        return Weights(
+            times, real, bits, float(np.ldexp(counted * scale * each, power)), bool(heaviest.max() <= MOST_ROWS)
+        )
 
 
 def _extremes(weight: Floats, group: Ints, n_groups: int) -> Reduce:

@@ -82,7 +82,7 @@ class DeviceShard(Shard):
     def row_counts(self) -> Any:
         """How many rows each row stands for, on the device."""
         if self._counted is None:
-            self._counted = self.device.xp.asarray(self.weights.times)
+            self._counted = self.device.xp.asarray(self.weights.rows)
         return self._counted
 
     # ------------------------------------------------------------ growing a tree
@@ -147,7 +147,7 @@ class DeviceShard(Shard):
             codes = self.bundles.part(codes.view(np.uint8)).view(np.uint32)
         weight = np.array(self.device.download(self.summed[0][rows]))
         here = np.array(self.device.download(rows))
-        count = self.weights.times[here] if count_rows else ONCE
+        count = self.weights.rows[here] if count_rows else ONCE
         return here, NodeRows(place, codes, label, weight, ONCE, NO_SHARES, count)
 
     # ------------------------------------------------------------ leaves

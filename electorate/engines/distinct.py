@@ -41,7 +41,7 @@ class DistinctBins:
         labels = np.repeat(np.arange(len(shard.starts) - 1), np.diff(shard.starts))
         first, place = group_rows(keys_of(codes), labels)
         starts = np.searchsorted(labels[first], np.arange(len(shard.starts))).astype(np.int64)
-        rows = _add(shard.weights.times, place, len(first))
+        rows = _add(shard.weights.rows, place, len(first))
         weights = Weights(rows, None, shard.weights.bits, shard.weights.given)
         self.shard = Shard(np.ascontiguousarray(shard.codes[:, first]), starts, weights, bins.width)
         self.shard.counts = _add(counts if len(counts) else np.ones(len(place), dtype=np.int64), place, len(first))

@@ -448,7 +448,7 @@ class Shard:
         kernels.collect_rows(self.packed, self.grid, growth.order, arrays, numbers, self.group, *found)
         if self.bundles is not None:
             codes = self.bundles.part(codes.view(np.uint8)).view(np.uint32)
-        count = self.weights.times[rows] if count_rows else ONCE
+        count = self.weights.rows[rows] if count_rows else ONCE
         return rows, NodeRows(place, codes, label, weight, ONCE, NO_SHARES, count)
 
     def leaf_rows(self, splits: Sequence[Split], leaves: list[int]) -> NDArray[np.int64]:
@@ -493,7 +493,7 @@ class Shard:
     def _count_of(self, order: NDArray[np.uint32], node: Node) -> NDArray[np.int64]:
         """[label, column, bin]: how many rows."""
         sums = np.empty((1, self.n_groups, self.n_columns, self.width), dtype=np.int64)
-        kernels.sum_nodes(self.packed, self.weights.times[None], order, *_alone(node), self.group, sums, True)
+        kernels.sum_nodes(self.packed, self.weights.rows[None], order, *_alone(node), self.group, sums, True)
         return sums[0]
 
     # ------------------------------------------------------------ sums over all rows

@@ -102,6 +102,9 @@ class BoostedRegressor(TargetModel):
 
     def _validate_family(self) -> None:
         super()._validate_family()
+        family = self._family()
+        if isinstance(family, RegressionTrees):
+            family._validate_params()
         if any(isinstance(callback, Checkpoint) for callback in getattr(self, "_skl_callbacks", [])):
             self._refuse_checkpoint()
         self.__dict__.pop("calibration_", None)

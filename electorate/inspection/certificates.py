@@ -419,9 +419,7 @@ def _vote_bounds(model: Any, rows: LabelledRows, delta: float, draws: int, named
         more = [CATEGORIES] if fixed else []
         found.append(proved(name, source, _summed(votes, at), delta, (*assumed, *more), offered and not fixed))
     if getattr(model, "penalty", None) == "linf":
-        found.append(
-            refused(at_p, QUADBOOST_P, "p = inf is outside of the statement, which needs a finite p")
-        )
+        found.append(refused(at_p, QUADBOOST_P, "p = inf is outside of the statement, which needs a finite p"))
     return found
 
 

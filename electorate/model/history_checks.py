@@ -39,6 +39,8 @@ def check_history(model: Any, kind: str) -> None:
     needed = frozenset(MEDIAN_COLUMNS) if median else COLUMNS.get(kind, ROUND)
     if not (rows or median):
         needed = needed & (ALWAYS | {"error", "objective"})
+    if rows and getattr(model, "confidence_by", "constant") != "constant":
+        needed |= {"confidence"}
     lacking = needed - set(history)
     expect(not lacking, f"the history has no column {min(lacking, default='')!r}")
     for name in WHOLE:

@@ -188,6 +188,8 @@ def _read_text(source: Source, request: TableRequest, where: RowLocator) -> Any:
 def guess_kinds(source: Source, names: list[str], places: list[int], block: TextBlock) -> dict[int, str]:
     """The kinds by the first rows: numbers, or unknown, which is settled when the whole column has been read."""
     kinds = {place: source.types.get(names[place], "unknown") for place in places}
+    if not places:  # for pyarrow, no column means all of them
+        return kinds
     text = bytes(block.text[: GUESSED + 1])
     start = block.text if len(text) <= GUESSED else memoryview(text[: text.rfind(b"\n") + 1] or block.text)
     try:

@@ -78,8 +78,12 @@ class Stagewise(RoundByRound):
         search = Search(
             scale.sums, setting.bins, self.counts, engine, means, self.casts, scale.along, number=trace.n_rounds
         )
-        voter = family.best(search) if self.casts else _first(family, search)
+        voter = None if self.casts else _prior(family, search)
+        prior = None if voter is None or voter.fitted is not None else booster.prior_output(voter.sums[0])
+        voter = voter or family.best(search)
         outputs = family.outputs(voter, engine.n_counted, booster.leaves)
+        if prior is not None:
+            outputs = np.full_like(outputs, prior)
         step = self._judge(voter, outputs)
         if step.stop in NOTHING_LEFT:
             return step.stop
@@ -143,19 +147,17 @@ def refuse_other(last: Row, now: Row, close: float = 0.0) -> None:
             raise ValueError(OTHER_DATA.format(f"{name} was {last[name]:.9g} after the last round and is {value:.9g}"))
 
 
-def _first(family: Family, search: Search) -> Voter:
-    """Return the best voter. If one label has almost all weight, the first voter is constant, unless one is perfect.
+def _prior(family: Family, search: Search) -> Voter | None:
+    """Return a constant first voter if one label has almost all weight and no voter is perfect, else None.
 
     Any split would improve the vote by almost nothing, but get the large step of the label: with class weights of
     1000 and 0.0001, a few light rows would decide.
     """
     total = search.sums.total
     if total - int(search.sums.totals.max()) >= ALMOST_NOTHING * total:
-        return family.best(search)
-    if not family.fitted_elsewhere:
-        best = family.best(search)
-        if int(best.sums.max(axis=1).sum()) == total:
-            return best
+        return None
+    if not family.fitted_elsewhere and int(family.best(search).sums.max(axis=1).sum()) == total:
+        return None
     return family.constant(search)
 
 

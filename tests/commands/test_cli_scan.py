@@ -230,3 +230,16 @@ def test_a_missing_category_is_no_label(tmp_path: Path) -> None:
     for rows in ((x[:, None], pa.chunked_array([labels])), el.scan(tmp_path / "t.parquet", target="y")):
         with pytest.raises(ValueError, match="row 5 has the label None"):
             el.AdaBoostClassifier(n_estimators=2).fit(*rows)
+
+
+def test_every_column_is_dropped(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "t.csv").write_text("x\n" + "1\n2\n" * 30)
+    order = ["fit", str(tmp_path / "t.csv"), "--out", str(tmp_path / "m"), "--drop", "x", "--scan"]
+    for more in ([], ["--target", "x"]):
+        found = []
+        for scan in ("never", "always"):
+            assert main([*order, scan, *more]) == 1
+            found.append(capsys.readouterr().err)
+        assert "t.csv" in found[0]
+        assert "Traceback" not in found[1]
+        assert "zip" not in found[1]

@@ -14,6 +14,7 @@ from electorate import (
     EBBoostClassifier,
     KernelSections,
     LocMedBoostClassifier,
+    LogisticAdaBoostClassifier,
     PairedStumps,
     Pool,
     RealAdaBoostClassifier,
@@ -57,6 +58,8 @@ MODELS = [
     DeepBoostClassifier(Trees(3), early_stopping=True, **FEW),
     DeepBoostClassifier(Columns(), loss=SquaredHinge(), **FEW),
     EBBoostClassifier(**FEW),
+    LogisticAdaBoostClassifier(),  # with all rounds: class weights of 1000 and 0.0001 must not be forgotten
+    LogisticAdaBoostClassifier(Trees(2), early_stopping=True, **FEW),
     EBBoostClassifier(PairedStumps(), lam="auto", n_estimators=1),
     VadaBoostClassifier(Trees(2), lam="auto", n_estimators=2),
     VadaBoostClassifier(DecisionTreeClassifier(max_depth=2), lam=0, **FEW),

@@ -383,11 +383,10 @@ CASES: dict[str, list[Case]] = {
         )
     ],
     "sum_nodes": [
-        lambda new, s, grids=grids: (
-            packed(new, s), new(grids, s.rows), new.order(s.rows), node_arrays(new, s, 1), new(min(s.rounds, 1)),
-            np.arange(s.labels), new(min(s.rounds, 1), grids * s.labels, 4 * s.words, WIDTH), True,
+        lambda new, s: (
+            packed(new, s), new(1, s.rows), new.order(s.rows), node_arrays(new, s, 1), new(min(s.rounds, 1)),
+            np.arange(s.labels), new(min(s.rounds, 1), s.labels, 4 * s.words, WIDTH), True,
         )
-        for grids in (0, 1)
     ],
     "sum_signs": [lambda new, s: (new(s.rows), new.floats(s.rows))],
     "add_gains": [

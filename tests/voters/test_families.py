@@ -5,6 +5,7 @@ Weights are whole numbers, so weights are compared exactly; Matsushita's error t
 
 import tracemalloc
 from itertools import product
+from typing import Any
 
 import numpy as np
 import pytest
@@ -12,7 +13,20 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from test_stumps import category_tests, draw, label_weights, most_right, ordered_tests
 
-from electorate import AdaBoostClassifier, PairedStumps, Pool, Rules, Stumps, Trees, Union
+from electorate import (
+    AdaBoostClassifier,
+    AdaBoostRegressor,
+    LocMedBoostRegressor,
+    MedBoostRegressor,
+    PairedStumps,
+    Pool,
+    QuadBoostRegressor,
+    RegressionTrees,
+    Rules,
+    Stumps,
+    Trees,
+    Union,
+)
 from electorate.algorithms.adaboost import AdaBoost
 from electorate.data.bins import find_bins
 from electorate.data.table import read_table
@@ -293,3 +307,15 @@ def test_pairs_over_many_columns_take_little_more_memory_than_stumps():
     X = rng.normal(size=(200, 1000))
     y = (X[:, 5] + X[:, 77] * X[:, 99] > 0).astype(int)
     assert peak_of_fit(PairedStumps(), X, y) < 1.3 * peak_of_fit(Stumps(), X, y)
+
+
+@pytest.mark.parametrize(
+    "estimator",
+    [MedBoostRegressor, LocMedBoostRegressor, AdaBoostRegressor, QuadBoostRegressor],
+    ids=lambda e: e.__name__,
+)
+@pytest.mark.parametrize("option", [{"max_depth": 1.0}, {"criterion": ""}, {"min_samples_leaf": 0.5}])
+def test_options_of_regression_trees_are_checked(estimator: Any, option: dict[str, Any]) -> None:
+    X = np.arange(40.0).reshape(20, 2)
+    with pytest.raises(ValueError, match=f"'{next(iter(option))}' parameter of RegressionTrees"):
+        estimator(RegressionTrees(**option), n_estimators=2).fit(X, X[:, 0])

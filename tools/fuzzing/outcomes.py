@@ -54,10 +54,11 @@ def attempt(where: str, call: Callable[[], Any], *, may_lack: bool = False) -> A
         if raised_by_us(error):
             raise Refused(f"{type(error).__name__}: {error}") from None
         raise Found(Finding(f"raw {type(error).__name__}", where, shown(error), _line(error))) from None
-    except MemoryError as error:
-        if raised_by_us(error):  # an estimate before the work
-            raise Refused(f"MemoryError: {error}") from None
-        raise Found(Finding("memory", where, shown(error), _line(error))) from None
+    except (MemoryError, ImportError) as error:
+        if raised_by_us(error):  # an estimate before the work, or a library that is not installed
+            raise Refused(f"{type(error).__name__}: {error}") from None
+        what = "memory" if isinstance(error, MemoryError) else type(error).__name__
+        raise Found(Finding(what, where, shown(error), _line(error))) from None
     except Exception as error:
         raise Found(Finding(type(error).__name__, where, shown(error), _line(error))) from None
     ours = [one for one in caught if one.filename.startswith(OURS) and issubclass(one.category, RuntimeWarning)]
