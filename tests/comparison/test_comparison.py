@@ -475,7 +475,7 @@ def test_what_is_preferred_is_handed_over(prefer):
         assert min(line.algorithm.readable for line in good) == 1
     if prefer == "speed":
         good = [line for line in found.ranking.lines if line.verdict != "worse" and line is not found.ranking.baseline]
-        assert picks["speed"].predict_seconds == min(line.predict_seconds for line in good)
+        assert picks["speed"].predict_seconds <= 2 * min(line.predict_seconds for line in good)
     assert found.bound > found.model_without_test_rows.held_out_["error"]  # of the model that was preferred
     assert type(found.model) is type(found.model_without_test_rows)
 
