@@ -2,9 +2,10 @@
 
     python benchmarks/limits.py FOLDER --out benchmarks/LIMITS.md
 
-FOLDER has tables as NAME.csv.gz whose last column, or the column "target", is the target. Every run is a process of its
-own, as a person would start it. A limit is kept if the run ends within 5% or 2 seconds of it, whichever is more. What is
-done is kept beside the page as JSON lines, so that an interrupted run goes on; --table NAME and --limit S choose.
+FOLDER has tables as NAME.csv.gz whose last column, or the column "target", is the target. Every run is a process
+of its own, as a person would start it. A limit is kept if the run ends within 5% or 2 seconds of it, whichever is
+more. What is done is kept beside the page as JSON lines, so that an interrupted run goes on; --table NAME and
+--limit S choose.
 """
 
 import argparse

@@ -144,7 +144,6 @@ STUMPS, TREES = "n_estimators learning_rate", "estimator__max_depth n_estimators
 LEAVES = TREES + " estimator__min_samples_leaf"
 DRAWN = LEAVES + " estimator__max_features"  # random columns at every split
 QUAD_L1 = _grid("n_estimators penalty lam reweight", (300, "l1", 0.003, "cyclic"))
-QUAD_L2 = _grid("n_estimators penalty lam", (200, "l2", 1.0))
 QUAD_LINF = "n_estimators penalty alpha_max"
 ABSOLUTE: Setting = {"loss": "absolute"}
 

@@ -21,7 +21,6 @@ from electorate.theory.certificate import IID
 CROSS_FITTED = "crossfit"
 DELTA = 0.05
 PARTS = 5
-REFITTED = PARTS - 1  # tables of all rows that the models of the parts are trained on, together
 
 
 @dataclass(frozen=True)

@@ -148,7 +148,7 @@ class Ranker:
         name, table = self.plan.metric.name, self.table
         lines = sorted(lines, key=lambda line: line.bound(name).value)
         losses = np.array([line.estimate.row_losses[name] for line in lines])
-        differences = against_best(losses, table, self.plan.seed)
+        differences = against_best(losses, table, seed=self.plan.seed)
         baseline = next((line for line in lines if is_baseline(line)), None)
         best = self._line(None if len(chosen.choice.members) > 1 else self._algorithm_of(chosen.choice), chosen)
         is_worse = {line.name for line, worse in zip(lines, differences.worse, strict=True) if worse}

@@ -230,37 +230,3 @@ def _smallest_contrasts(losses: Floats, share: Floats) -> Floats:
         apart = np.sqrt(np.sum(moved**2, axis=1) / np.maximum(1, np.sum(moved != 0, axis=1)))
         nearest[a] = np.min(apart[apart > 0], initial=np.inf)
     return np.where(np.isinf(nearest), 0.0, nearest)
-
-
-# ---------------------------------------------------------------- for `ranking`, whose losses are of nested folds
-
-
-@dataclass(frozen=True)
-class RowLosses:
-    """Losses of all algorithms on the same rows: [algorithm, row]."""
-
-    losses: Floats
-    fold: Ints
-    n_folds: int
-    weight: Floats | None = None
-
-    @property
-    def table(self) -> OutOfFold:
-        k, n = self.losses.shape
-        codes, apart = np.zeros(n, dtype=np.int64), np.ones(k, dtype=np.bool_)
-        return OutOfFold(np.empty((k, n, 1)), codes, 2, self.fold, None, apart, self.weight)
-
-
-@dataclass(frozen=True)
-class Verdicts:
-    real: Bools
-    chance_of_best: Floats
-
-
-def judge(rows: RowLosses, first: int, seed: int = 0) -> Verdicts:
-    worse = against_best(rows.losses, rows.table, first, seed).worse
-    return Verdicts(worse, ~worse / np.sum(~worse))
-
-
-def is_better(rows: RowLosses, one: int, other: int) -> bool:
-    return better_by_chance(rows.losses[[one, other]], rows.table) < LEVEL
