@@ -215,7 +215,7 @@ def _take_out(X: Any, column: str, option: str) -> tuple[Any, Any]:
 
 def _next_steps(options: argparse.Namespace, comparison: Any, folder: str) -> list[str]:
     """What to type next."""
-    from electorate.comparison.compare import BOUNDED, FINAL
+    from electorate.comparison.result import BOUNDED, FINAL
 
     path, lines = literal(folder), []
     if options.table is not None and os.path.exists(os.path.join(folder, FINAL)):
