@@ -5,15 +5,21 @@ reads or writes outside the arrays and may end the process. Entries that are uns
 sorted and summed, in a copy.
 """
 
+import sys
 from typing import Any
 
 import numpy as np
-from scipy.sparse import issparse
+
+
+def is_sparse(X: Any) -> bool:
+    """Whether X is a SciPy sparse matrix or array, without importing SciPy: then there is none."""
+    module = sys.modules.get("scipy.sparse")
+    return module is not None and bool(module.issparse(X))
 
 
 def check_sparse(X: Any) -> Any:
     """Return X with sorted and distinct indices, in CSR or CSC format; what is not sparse is returned unchanged."""
-    if not issparse(X):
+    if not is_sparse(X):
         return X
     if X.ndim != 2:
         raise ValueError(f"Expected 2D array, got a {X.ndim}D sparse array instead: X needs rows and columns")

@@ -241,5 +241,5 @@ def test_an_error_of_the_library_names_the_option(there, capsys):
     frame.to_csv("w.csv", index=False)
     assert main(["fit", "w.csv", "--target", "y", "--weights", "w", "--scan", "always", "--out", "m2"]) == 1
     text = capsys.readouterr().err
-    assert "--weights: row 0" in text
+    assert "w.csv, line 2: the weight 'w' is -1" in text
     assert "sample_weight" not in text

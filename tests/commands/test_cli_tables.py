@@ -537,7 +537,7 @@ def test_a_missing_text_is_no_label_of_another_row(tmp_path, monkeypatch, capsys
         electorate.AdaBoostClassifier().fit(pa.table({"a": [1.0, 2.0, 3.0, 4.0]}), y)
     (tmp_path / "t.csv").write_text("a,b,y\n1,2,u\n2,3,\n3,1,v\n" * 4)
     assert main(["fit", "t.csv", "--target", "y", "--out", "m", "--scan", "always"]) == 1
-    assert "the target contains NaN: row 1 has the label None" in capsys.readouterr().err
+    assert "t.csv, line 3: the target 'y' is empty" in capsys.readouterr().err
 
 
 def test_certify_scans_a_folder(tmp_path, monkeypatch, capsys):

@@ -103,7 +103,9 @@ FUNCTIONS: dict[str, Callable[[Any, Any, Any], Any]] = {
     "rule_table": lambda model, X, y: electorate.rule_table(model, X),
     "staged_margins": lambda model, X, y: electorate.staged_margins(model, X, y),
     "shape_parts": lambda model, X, y: electorate.ShapeDisplay.from_estimator(model, X),
-    "a display along a feature": lambda model, X, y: electorate.IntervalDisplay.from_estimator(model, X, "a"),
+    "a display along a feature": lambda model, X, y: electorate.IntervalDisplay.from_estimator(
+        fitted("MedBoostRegressor")[0], X, "a"
+    ),
     "ThinnedClassifier": lambda model, X, y: electorate.thin(model, X, y),
 }
 TAKING_ROWS = {"certificate", "loss_certificate", "compare", "margins", "margin_table", "scores", "scan", "thin"}

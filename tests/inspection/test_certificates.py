@@ -679,7 +679,7 @@ def test_certify(tables, capsys):
     wrong = int(np.sum(model.predict(tables[300:].drop(columns="y")) != tables["y"][300:]))
     assert said["best"]["value"] == pytest.approx(binomial_bound(wrong, 100, 0.99))
     assert main(["certify", "m", "--heldout", "bad.csv"]) == 1
-    assert "row 0 of heldout took part" in capsys.readouterr().err
+    assert "row 0 of --heldout took part" in capsys.readouterr().err
     for kind in ("object", "category"):  # the same rows in another container
         frame = tables[299:].drop(columns="y").astype({"job": kind})
         with pytest.raises(ValueError, match=r"row 0 of heldout .*and 0 more"):

@@ -34,6 +34,7 @@ from electorate.kernels.layouts import (
     Tiles,
 )
 from electorate.kernels.team_board import new_board
+from electorate.model.float_model import NODE
 from electorate.model.masks import Tests
 
 GUARD, FILL = 4096, 0xA5  # bytes on both sides of an array
@@ -527,6 +528,13 @@ CASES: dict[str, list[Case]] = {
     "vote": [lambda new, s: masked(new, s, new(s.labels, s.rounds), new(s.labels, s.rows))],
     "tree_outputs": [
         lambda new, s: masked(new, s, new.floats(s.labels, s.rounds), new.floats(s.labels, s.rows, s.rounds))
+    ],
+    "add_leaves": [
+        lambda new, s: (
+            new.floats(s.rows, s.columns), new(s.rounds, dtype=np.int32, value=-1), new(s.rounds, value=1),
+            new(0, dtype=NODE), new(0, 8, dtype=np.uint32), new(1, dtype=np.uint32), new.floats(1, s.labels),
+            new.floats(s.rows, s.labels + 1),
+        )
     ],
     "vote_quantiles": [
         lambda new, s, sign=sign: (
