@@ -7,7 +7,7 @@ hashes. So edges do not depend on the order of rows, on chunks or on partitions,
 import hashlib
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import Any
 
@@ -19,7 +19,6 @@ from electorate.cuda.device import Device
 from electorate.data.all_reduce import Max, Reduce, ReduceSteps, SortedUnion, run_locally
 from electorate.data.device_bins import Found, distinct_values, select_values, weights_there
 from electorate.data.table import Block, BlockReader, Categories, Table, float_parts, refuse_infinite
-from electorate.data.target_order import TargetOrder, fewest_rows, smoothing_strength, target_ranks
 from electorate.threads import ThreadPool
 
 MOST_CATEGORIES = 254  # with the shared bin of the rest and the missing bin, 256
@@ -191,7 +190,6 @@ class Bins:
     has_missing: Bools  # in training
     n_bins: Ints  # one more than edges; 0 for a column without any value
     stored_hash: bytes | None = None  # of all edges, for a loaded model, which has only those that its voters use
-    ranks: dict[int, Ints] = field(default_factory=dict)  # of codes in the order of the mean target; for training only
 
     @cached_property
     def width(self) -> int:
@@ -200,13 +198,13 @@ class Bins:
 
     @cached_property
     def ordered(self) -> Bools:
-        """Which columns are split by thresholds: those of numbers, and categories in the order of the mean target."""
+        """Which columns are split by thresholds."""
         return ~np.isin(np.arange(len(self.edges)), self.split_by_sets)
 
     @cached_property
     def split_by_sets(self) -> list[int]:
         """The columns that are split by sets of categories."""
-        return sorted(self.categories.keys() - self.ranks.keys())
+        return sorted(self.categories)
 
     @cached_property
     def edges_hash(self) -> bytes:
@@ -267,40 +265,31 @@ def find_bins_steps(
     pool: ThreadPool,
     times: Ints | None = None,
     device: Device | None = None,
-    by_target: TargetOrder | None = None,
 ) -> ReduceSteps[Bins]:
     """Return the bins of all columns, from one pass over the rows of every part.
 
     times: how often each row counts where a category is judged rare; by default, its weight. device: where columns of
-    floats are read, if not here. by_target: orders wide columns of categories.
+    floats are read, if not here.
     """
     most, capacity = sketch_sizes(max_bins)
     levels: CountedLevels = {}
     cuts: dict[int, Cut] = {}
     for j in categorical:
-        levels[j] = yield Reduce(count_levels(table, j, weights, times, by_target))
+        levels[j] = yield Reduce(count_levels(table, j, weights, times))
     n_rows, jobs = yield Reduce((table.n_rows, Max(pool.n_jobs if device is None else table.n_columns)))
     numeric = [j for j in range(table.n_columns) if j not in levels]
     at_once = COLUMNS_AT_ONCE * int(jobs.value)  # more sketches would only take memory
     for k in range(0, len(numeric), at_once):
         columns, sizes = numeric[k : k + at_once], (n_rows, most, capacity)
         cuts |= yield from cut_columns_steps(table, weights, columns, *sizes, pool, device)
-    return join_columns(table.n_columns, levels, cuts, None if by_target is None else by_target.least)
+    return join_columns(table.n_columns, levels, cuts)
 
 
-def join_columns(
-    n_columns: int, levels: "CountedLevels", cuts: dict[int, Cut], ordered_from: int | None = None
-) -> Bins:
-    """Return the bins of all columns, from the levels of categorical columns and the cuts of numeric ones.
-
-    ordered_from: the number of levels from which a column is in the order of the mean target; None: no column is.
-    """
+def join_columns(n_columns: int, levels: "CountedLevels", cuts: dict[int, Cut]) -> Bins:
+    """Return the bins of all columns, from the levels of categorical columns and the cuts of numeric ones."""
     bins = no_bins(n_columns)
     for j, (found, missing) in levels.items():
-        if ordered_from is not None and len(found.union.values) >= ordered_from:
-            bins.categories[j], bins.ranks[j] = by_mean_target(found)
-        else:
-            bins.categories[j] = heaviest(found)
+        bins.categories[j] = heaviest(found)
         bins.n_bins[j], bins.has_missing[j] = bins.categories[j].n_codes, missing > 0
         bins.edges[j] = np.arange(bins.n_bins[j] - 1) + 0.5
     for j, cut in cuts.items():
@@ -446,17 +435,14 @@ class Levels:
 CountedLevels = dict[int, tuple[Levels, int]]  # by column: its levels, and the weight of its missing values
 
 
-def count_levels(
-    table: Table, column: int, weights: Ints, times: Ints | None = None, by_target: TargetOrder | None = None
-) -> tuple[Levels, int]:
+def count_levels(table: Table, column: int, weights: Ints, times: Ints | None = None) -> tuple[Levels, int]:
     """Return the levels of a category column that occur with weight, and the weight of its missing values.
 
     times: how many rows each row stands for, if that is not its weight.
     """
     levels = table.levels(column)
     every = Categories(levels if levels.dtype == object else levels + 0.0)  # -0.0 is 0.0
-    channels = () if by_target is None else by_target.channels
-    counted, missing = np.stack([weights, weights if times is None else times, *channels]), 0
+    counted, missing = np.stack([weights, weights if times is None else times]), 0
     totals = np.zeros((len(counted), len(every.levels)), dtype=np.int64)
     for low in range(0, table.n_rows, CELLS_PER_CALL):
         high = min(low + CELLS_PER_CALL, table.n_rows)
@@ -473,41 +459,23 @@ def count_levels(
 
 def heaviest(found: Levels) -> Categories:
     """Return categories in which the heaviest levels have their own codes, in the order of the levels."""
-    return _with_codes(found, _not_rare(found, RARE))
+    own, levels = _not_rare(found), found.union.values
+    return Categories(levels[own], tuple(levels[~own].tolist()))
 
 
-def by_mean_target(found: Levels) -> tuple[Categories, Ints]:
-    """Return categories as `heaviest`, and the place of every code in the order of the mean target.
-
-    The more the means differ between levels, the fewer rows a level needs for a code of its own.
-    """
-    rows, sums = found.totals[1], found.totals[2:]
-    strength = smoothing_strength(rows, sums)
-    own = _not_rare(found, min(RARE, fewest_rows(strength)))
-    by_code = found.totals[1:, own]
-    if not own.all():
-        by_code = np.column_stack([by_code, found.totals[1:, ~own].sum(axis=1)])
-    return _with_codes(found, own), target_ranks(by_code[0], by_code[1:], strength)
-
-
-def _not_rare(found: Levels, fewest: float) -> Bools:
+def _not_rare(found: Levels) -> Bools:
     """Which levels have their own codes.
 
     Rare levels share a code, unless they are few: a column with a name in every row would otherwise predict its
     training rows, and nothing else.
     """
     weights, rows = found.totals[:2]
-    own = (rows >= fewest) | (rows * RARE_SHARE >= rows.sum())
+    own = (rows >= RARE) | (rows * RARE_SHARE >= rows.sum())
     if np.count_nonzero(~own) <= FEW_RARE:
         own[:] = True
     if np.count_nonzero(own) > MOST_CATEGORIES + own.all():
         own[np.argsort(np.where(own, -weights, 1), kind="stable")[MOST_CATEGORIES:]] = False
     return np.asarray(own)
-
-
-def _with_codes(found: Levels, own: Bools) -> Categories:
-    levels = found.union.values
-    return Categories(levels[own], tuple(levels[~own].tolist()))
 
 
 def pad_edges(edges: Sequence[Floats]) -> tuple[Floats, Ints]:
@@ -541,15 +509,6 @@ def read_block(table: Table, categories: dict[int, Categories], low: int, high: 
         block[numeric] = table.numbers(low, high, numeric)
     for j, levels in categories.items():
         block[j] = table.codes(low, high, j, levels)
-    return block
-
-
-def training_block(table: Table, bins: Bins, low: int, high: int) -> Block:
-    """Return all columns of the rows low..high as training codes them: some categories by their ranks."""
-    block = read_block(table, bins.categories, low, high)
-    for j, ranks in bins.ranks.items():
-        known = np.isfinite(block[j])
-        block[j, known] = ranks[block[j, known].astype(np.int64)]
     return block
 
 

@@ -21,7 +21,6 @@ from electorate.data.bins import (
     thin_sketches,
 )
 from electorate.data.table import Table
-from electorate.data.target_order import TargetOrder
 from electorate.threads import ThreadPool
 
 COLUMNS_PER_PASS = 512  # the sketches of so many columns take a gigabyte at most
@@ -30,7 +29,7 @@ COLUMNS_PER_PASS = 512  # the sketches of so many columns take a gigabyte at mos
 class CountedRows(Protocol):
     """Some rows: the weights of each, for bins, and how often each counts where a category is judged rare.
 
-    by_target: orders wide columns of categories. named: adds the place of the rows to the message of an error.
+    named: adds the place of the rows to the message of an error.
     """
 
     @property
@@ -41,9 +40,6 @@ class CountedRows(Protocol):
 
     @property
     def times(self) -> Ints: ...
-
-    @property
-    def by_target(self) -> TargetOrder | None: ...
 
     def named(self) -> AbstractContextManager[None]: ...
 
@@ -95,8 +91,8 @@ class StreamedBins:
     ) -> None:
         self.read, self.n_rows, self.pool, self.max_bins, self.first = read, n_rows, pool, max_bins, first
 
-    def find(self, n_columns: int, categorical: Sequence[int], ordered_from: int | None = None) -> Bins:
-        """Return the bins of all columns. ordered_from: as in `join_columns`, if the rows have targets."""
+    def find(self, n_columns: int, categorical: Sequence[int]) -> Bins:
+        """Return the bins of all columns."""
         levels: CountedLevels = {}
         cuts: dict[int, Cut] = {}
         guessed, unlimited = limits(self.n_rows, sketch_sizes(self.max_bins)[1])
@@ -109,7 +105,7 @@ class StreamedBins:
             starved = [j for j in numeric if j not in cuts]
             if starved:
                 cuts |= self._pass(starved, [], unlimited).cuts(self.pool)
-        return join_columns(n_columns, levels, cuts, ordered_from)
+        return join_columns(n_columns, levels, cuts)
 
     def _pass(self, numeric: Sequence[int], categorical: Sequence[int], limit: int) -> EdgePass:
         found = EdgePass((numeric, categorical), self.max_bins, limit)
@@ -119,4 +115,4 @@ class StreamedBins:
 
 
 def _count(rows: CountedRows, column: int) -> tuple[Levels, int]:
-    return count_levels(rows.table, column, rows.whole, rows.times, rows.by_target)
+    return count_levels(rows.table, column, rows.whole, rows.times)

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from electorate import kernels
 from electorate.algorithms.protocol import NO_FLOORS, Booster, Floors
-from electorate.data.bins import CELLS_PER_CALL, Bins, block_rows, pad_edges, similar_sizes, training_block
+from electorate.data.bins import CELLS_PER_CALL, Bins, block_rows, pad_edges, read_block, similar_sizes
 from electorate.data.table import BlockReader, Table, plain_array, refuse_infinite
 from electorate.data.weights import Weights
 from electorate.engines.bundles import PER_GROUP, Bundles, TooManyError, groups_of, plans
@@ -625,7 +625,7 @@ def some_codes(examples: Examples, bins: Bins, low: int, high: int) -> NDArray[n
     """[group, row, column of group] of a few blocks of rows, here and there among low..high."""
     rows, groups = block_rows(examples.table.n_columns), edge_groups(bins)
     starts = range(low, high, max(rows, -(-(high - low) // SAMPLED_BLOCKS)))
-    blocks = [training_block(examples.table, bins, at, min(at + rows, high)) for at in starts]
+    blocks = [read_block(examples.table, bins.categories, at, min(at + rows, high)) for at in starts]
     codes = [_encode(bins, groups, block) for block in blocks]
     return np.concatenate([_no_codes(bins, examples.table.n_columns, 0), *codes], axis=1)
 
@@ -661,7 +661,7 @@ def encode_range(
     for at in range(low, high, rows):
         end = min(at + rows, high)
         if bins.categories:
-            block = training_block(table, bins, at, end)
+            block = read_block(table, bins.categories, at, end)
         else:
             block = reading.numbers(at, end, range(table.n_columns))
         places = dest[at - low : end - low]

@@ -32,9 +32,6 @@ class AdaBoostClassifier(StagewiseClassifier):
     categorical_features : "from_dtype", array-like or None, default="from_dtype"
         Positions, names or a mask of the categorical columns. "from_dtype" takes the text, category
         and enum columns of a dataframe.
-    order_categories : int or None, default=None
-        Columns with at least so many categories are split by thresholds in the order of their smoothed mean target,
-        not by sets of categories, if there are two classes.
     early_stopping : bool, default=False
         Stop when the validation score has not improved by more than `tol` for `n_iter_no_change` rounds, and
         keep the rounds up to the best one.

@@ -47,9 +47,6 @@ class AdaBoostRegressor(BoostedRegressor):
     categorical_features : "from_dtype", array-like or None, default="from_dtype"
         Positions, names or a mask of the categorical columns. "from_dtype" takes the text, category
         and enum columns of a dataframe.
-    order_categories : int or None, default=None
-        Columns with at least so many categories are split by thresholds in the order of their smoothed mean target,
-        not by sets of categories.
     warm_start : bool, default=False
         Whether `fit` adds rounds to the fitted model, given the same data: 50 rounds and then 100 equal 100
         rounds, digest for digest.

@@ -74,7 +74,6 @@ class BoostedModel(TakesInstances, Undoing, Certified, Exported, CallbackSupport
     n_estimators: int = 100
     max_bins: int | str = 255
     categorical_features: Any = "from_dtype"
-    order_categories: int | None = None
     tol: float = 0.0
     n_jobs: int | None = None
     device: str = "cpu"
@@ -88,7 +87,6 @@ class BoostedModel(TakesInstances, Undoing, Certified, Exported, CallbackSupport
         "n_estimators": [Interval(Integral, 1, None, closed="left")],
         "max_bins": [Interval(Integral, 2, 255, closed="both"), StrOptions({"exact"})],
         "categorical_features": [StrOptions({"from_dtype"}), "array-like", None],
-        "order_categories": [Interval(Integral, 2, None, closed="left"), None],
         "tol": [Interval(Real, 0, None, closed="left")],
         "n_jobs": [Interval(Integral, None, -1, closed="right"), Interval(Integral, 1, None, closed="left"), None],
         "device": [StrOptions({"cpu", "cuda", "auto"})],
@@ -183,7 +181,6 @@ class BoostedModel(TakesInstances, Undoing, Certified, Exported, CallbackSupport
         """
         with self._undo_on_failure():
             self._validate_family()
-            self._refuse_order()
             refuse_device(self, trained_on_cpus(X), here=not is_dask(X))
             context = self._init_callback_context(max_subtasks=None)
             self._refuse_validation_rows(X_val, y_val, sample_weight_val)
@@ -286,15 +283,6 @@ class BoostedModel(TakesInstances, Undoing, Certified, Exported, CallbackSupport
                 f"{type(self).__name__} does not keep trees monotone, since a step may be negative or depend on the "
                 "row: leave monotonic_cst=None, or use AdaBoost, Real AdaBoost, Logistic AdaBoost, QuadBoostRegressor "
                 "(without penalty and reweight), AdaBoostRegressor or MedBoostRegressor"
-            )
-
-    def _refuse_order(self) -> None:
-        """Raise ValueError for families whose voters must not depend on the labels, and for third-party estimators."""
-        family = self._family()
-        if self.order_categories is not None and not getattr(family, "orders_categories", False):
-            raise ValueError(
-                f"order_categories={self.order_categories} needs Stumps, PairedStumps, Trees or RegressionTrees, not "
-                f"{type(family).__name__}: use order_categories=None"
             )
 
     # ------------------------------------------------------------ the fitted model

@@ -163,9 +163,6 @@ class LPBoostClassifier(TotallyCorrectiveClassifier):
     categorical_features : "from_dtype", array-like or None, default="from_dtype"
         Positions, names or a mask of the categorical columns. "from_dtype" takes the text, category
         and enum columns of a dataframe.
-    order_categories : int or None, default=None
-        Columns with at least so many categories are split by thresholds in the order of their smoothed mean target,
-        not by sets of categories, if there are two classes.
     n_jobs : int or None, default=None
         The number of threads. None means all CPUs that are available to this process, or fewer for small tables.
         The model does not depend on it.
@@ -307,10 +304,7 @@ class LPBoostClassifier(TotallyCorrectiveClassifier):
         family = self.estimator_
         if self.n_classes_ == 1:
             return "one class: there is nothing to decide"
-        is_ordered = self.order_categories is not None and self.n_classes_ == 2 and self.bins_.categories
-        if getattr(family, "exhaustive", False) and is_ordered:
-            where = f"over all voters of {family!r} that split wide columns in the order of the mean target"
-        elif getattr(family, "exhaustive", False):
+        if getattr(family, "exhaustive", False):
             where = f"over all voters of {family!r}: its search is exhaustive"
         else:
             where = f"over the columns found: the search of {family!r} is not exhaustive"

@@ -140,9 +140,6 @@ class RLPBoostClassifier(ReweighedClassifier):
     categorical_features : "from_dtype", array-like or None, default="from_dtype"
         Positions, names or a mask of the categorical columns. "from_dtype" takes the text, category
         and enum columns of a dataframe.
-    order_categories : int or None, default=None
-        Columns with at least so many categories are split by thresholds in the order of their smoothed mean target,
-        not by sets of categories, if there are two classes.
     n_jobs : int or None, default=None
         The number of threads. None means all CPUs that are available to this process, or fewer for small tables.
         The model does not depend on it.
@@ -258,9 +255,6 @@ class RQPBoostClassifier(ReweighedClassifier):
     categorical_features : "from_dtype", array-like or None, default="from_dtype"
         Positions, names or a mask of the categorical columns. "from_dtype" takes the text, category
         and enum columns of a dataframe.
-    order_categories : int or None, default=None
-        Columns with at least so many categories are split by thresholds in the order of their smoothed mean target,
-        not by sets of categories, if there are two classes.
     n_jobs : int or None, default=None
         The number of threads. None means all CPUs that are available to this process, or fewer for small tables.
         The model does not depend on it.

@@ -471,8 +471,6 @@ def _binary_votes(model: Any, rows: LabelledRows, draws: int) -> list[BinaryVote
     prices = [one.complexity(n, shape) for one in classes]
     log_count = log_all(classes, n, shape)
     whole: Complexity = Counted(sum(prices) if log_count is None else math.sqrt(2 * log_count / n), counted)
-    if draws and shape.levels and getattr(reader_of(model), "order_categories", None) is not None:
-        raise ValueError(f"draws={draws} needs bins that do not depend on the labels: fit with order_categories=None")
     if draws:
         whole = _drawn(family, rows, shape, draws)
     each: list[Complexity] = [Counted(price, counted) for price in prices] if len(classes) > 1 else [whole]

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from electorate.algorithms.protocol import Booster, Step
-from electorate.arrays import AnyArray, Bools, Floats, Ints
+from electorate.arrays import AnyArray, Floats, Ints
 from electorate.data.bins import Bins
 from electorate.messages import Change, Split, SplitArrays, StoredVoter
 from electorate.model.ensemble import LEAF, SET_WIDTH, Ensemble
@@ -102,12 +102,9 @@ def _tests(casts: list[Cast], offsets: Ints, bins: Bins) -> dict[str, AnyArray]:
     column, cut, left, right = (
         np.concatenate([getattr(tree, name) for tree in trees]) for name in ("column", "cut", "left", "right")
     )
-    masks = [_by_set(tree, bins) for tree in trees]
+    masks = [tree.cut < 0 for tree in trees]
     by_set = np.concatenate(masks)
     sets = np.concatenate([tree.on_left[mask, :SET_WIDTH] for tree, mask in zip(trees, masks, strict=True)])
-    for ranked, ranks in bins.ranks.items():
-        mine = np.flatnonzero(column[by_set] == ranked)
-        sets[mine, : len(ranks)] = sets[mine[:, None], ranks]
     n, by_node = int(offsets[-1]), np.argsort(at[by_set])
     first = np.cumsum([0, *map(len, bins.edges)])
     edges = np.concatenate([*bins.edges, [np.inf]])
@@ -126,14 +123,6 @@ def _tests(casts: list[Cast], offsets: Ints, bins: Bins) -> dict[str, AnyArray]:
     tests["missing_left"][at] = np.concatenate([tree.on_left[:, bins.missing] for tree in trees])
     tests["children"][at] = np.stack([left, right], axis=1)
     return tests
-
-
-def _by_set(tree: SplitArrays, bins: Bins) -> Bools:
-    """Which splits of a tree a model stores as sets: thresholds too, where only training has the order of a column."""
-    by_set = tree.cut < 0
-    for column in bins.ranks:
-        by_set = by_set | (tree.column == column)
-    return by_set
 
 
 def _values(casts: list[Cast], offsets: Ints, about: NDArray[np.int32], n_outputs: int) -> Floats:
@@ -192,10 +181,6 @@ def _split_of(ensemble: Ensemble, bins: Bins, node: int) -> Split:
         cut, members = -1, ensemble.sets[ensemble.members[node]]
         on_left = np.zeros(bins.width, dtype=np.bool_)
         on_left[:SET_WIDTH] = members
-        if column in bins.ranks:
-            ranks = bins.ranks[column]
-            on_left[ranks] = members[: len(ranks)]
-            cut = int(np.count_nonzero(members[: len(ranks)])) - 1
     else:
         cut = int(np.searchsorted(bins.edges[column], ensemble.threshold[node]))
         on_left = np.arange(bins.width) <= cut

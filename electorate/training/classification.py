@@ -223,8 +223,7 @@ def find_bins(
     """The bins of the rows. Raises ValueError where the model that is resumed has other bins, or other classes."""
     bins = unbinned
     if model._is_native:
-        options = (model.categorical_features, model.max_bins, model.order_categories)
-        bins = place.all_reduce("find_bins", *options)
+        bins = place.all_reduce("find_bins", model.categorical_features, model.max_bins)
     if before is not None and classes is not None and not np.array_equal(before.classes_, classes):
         raise ValueError(OTHER_DATA.format(f"their classes were {before.classes_.tolist()!r}"))
     if before is not None and not before.bins_.same_as(bins):

@@ -9,7 +9,6 @@ import shutil
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -19,7 +18,6 @@ from electorate.data.all_reduce import run_together
 from electorate.data.bins import Bins
 from electorate.data.seen_rows import Seen, SeenSample
 from electorate.data.streamed_bins import StreamedBins, begin_edges
-from electorate.data.target_order import TargetOrder
 from electorate.data.weights import Weights
 from electorate.engines.bundles import groups_of
 from electorate.engines.disk import (
@@ -90,31 +88,20 @@ class ScannedPlace:
             part.given = part.validation = None
         return outline
 
-    def _find_bins(self, categorical: Any, max_bins: int | str, ordered_from: int | None) -> Bins:
+    def _find_bins(self, categorical: Any, max_bins: int | str) -> Bins:
         like = self.rows[0].like
         columns = inputs.category_columns(like, categorical, like.category_columns())
         weights = [part.examples["train"].weights for part in self.parts]
         first = self.rows[0].edges if all(map(_once, weights)) else None
         n_rows = sum(int(np.count_nonzero(each.times)) for each in weights)
-        if self.parts[0].target_shares(slice(0)) is None:  # there is no order for these targets
-            ordered_from = None
-        finder = StreamedBins(partial(self._counted, ordered_from), n_rows, max_bins, self.pool, first)
-        return finder.find(self.n_columns, columns, ordered_from)
+        return StreamedBins(self._counted, n_rows, max_bins, self.pool, first).find(self.n_columns, columns)
 
-    def _counted(self, ordered_from: int | None) -> Iterator[CountedPiece]:
+    def _counted(self) -> Iterator[CountedPiece]:
         for batch, pieces in self.rows[0].pieces("edges of bins"):
             weights = [self._weights("train", piece) for piece in pieces]
             whole = np.concatenate([each.whole for each in weights])
-            times, by_target = np.concatenate([each.times for each in weights]), None
-            if ordered_from is not None:
-                orders = [self._order(ordered_from, *each) for each in zip(pieces, weights, strict=True)]
-                by_target = TargetOrder(ordered_from, np.concatenate([each.channels for each in orders], axis=1))
-            yield CountedPiece(pieces[0].table, whole, times, batch.named, by_target)
-
-    def _order(self, ordered_from: int, piece: Piece, weights: Weights) -> TargetOrder:
-        shares = self.parts[piece.part].target_shares(slice(piece.at, piece.at + piece.high - piece.low))
-        assert shares is not None
-        return TargetOrder.of(ordered_from, shares, weights)
+            times = np.concatenate([each.times for each in weights])
+            yield CountedPiece(pieces[0].table, whole, times, batch.named)
 
     def _weights(self, name: str, piece: Piece) -> Weights:
         weights = self.parts[piece.part].examples[name].weights
@@ -221,8 +208,7 @@ def _first_pass(model: Any, rows: ScannedRows, seed: int | None, reset: bool) ->
     edges = None
     if seed is None and reset and rows.weight is None and getattr(model, "class_weight", None) is None:
         columns = inputs.category_columns(like, model.categorical_features, like.category_columns())
-        if model.order_categories is None or not columns:  # else the targets are needed first
-            edges = begin_edges(like.n_columns, columns, model.max_bins, source.n_rows)
+        edges = begin_edges(like.n_columns, columns, model.max_bins, source.n_rows)
     if edges is None:
         return rows.read_vectors(seed)
     with ThreadPool(count_jobs(model.n_jobs, (source.n_rows or LARGE) * like.n_columns)) as pool:

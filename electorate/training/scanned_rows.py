@@ -22,7 +22,6 @@ from electorate.data.seen_rows import SEED, with_labels
 from electorate.data.split import NO_LEVELS, HashedRows, hash_table, text_levels
 from electorate.data.streamed_bins import EdgePass
 from electorate.data.table import Table, read_table
-from electorate.data.target_order import TargetOrder
 from electorate.escape import literal
 from electorate.scans.batches import Batch, rows_at_once
 from electorate.scans.scan import ScannedColumn, ScannedTable
@@ -56,7 +55,6 @@ class CountedPiece:
     whole: Ints
     times: Ints
     named: Callable[[], AbstractContextManager[None]]
-    by_target: TargetOrder | None = None
 
 
 class ScannedRows:

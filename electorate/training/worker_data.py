@@ -19,7 +19,6 @@ from electorate.data.bins import Bins, find_bins_steps
 from electorate.data.device_bins import place_rows
 from electorate.data.label_codes import distinct
 from electorate.data.split import candidate_steps, draw_steps, hash_rows_steps
-from electorate.data.target_order import TargetOrder, as_shares
 from electorate.data.targets import TARGET_BINS, bin_targets_steps, median_steps, spread_steps
 from electorate.data.weights import NO_CLASS_WEIGHT, NO_WEIGHT_LEFT, Weights, read_weights_steps
 from electorate.engines.cuda import CudaEngine
@@ -83,12 +82,7 @@ class WorkerData:
         vectors = 8 * (8 + (n_labels if n_labels > 2 else 0))  # state, grids, weights, orders, leaves
         return (2 if wide else 1) * columns + vectors, n_rows, 3 * 2**28 + 64 * 8 * n_labels * columns * 256
 
-    def target_shares(self, rows: slice = EVERY_ROW) -> Floats | None:
-        """The targets of training rows, from 0 to 1, by which categories are ordered; None: there is no order."""
-        raise NotImplementedError
-
-    def find_bins(self, categorical: Any, max_bins: int | str, ordered_from: int | None) -> ReduceSteps[Bins]:
-        """Find the bins. ordered_from: the number of categories from which a column is ordered, if any is."""
+    def find_bins(self, categorical: Any, max_bins: int | str) -> ReduceSteps[Bins]:
         examples = self.examples["train"]
         inputs.refuse_too_large(self.bytes_needed(max_bins, 256))
         if self.device is not None:
@@ -99,10 +93,8 @@ class WorkerData:
         (by_type,) = yield Reduce((by_type,))
         columns = inputs.category_columns(examples.table, categorical, by_type.values.tolist())
         weights = examples.weights
-        shares = None if ordered_from is None else self.target_shares()
-        by_target = None if ordered_from is None or shares is None else TargetOrder.of(ordered_from, shares, weights)
         counted = weights.whole, columns, max_bins, self.pool, weights.times
-        return (yield from find_bins_steps(examples.table, *counted, self.device, by_target))
+        return (yield from find_bins_steps(examples.table, *counted, self.device))
 
     def refuse_wide_bins(self, bins: Bins | None, max_bins: int | str) -> None:
         """Raise MemoryError where more than 256 bins take too much; `find_bins` has looked at fewer."""
@@ -203,11 +195,6 @@ class ClassWorkerData(WorkerData):
             self.examples["validation"] = yield from validation.read_steps()
         (n_counted,) = yield Reduce((self.examples["train"].weights.n_counted,))
         return Outline(problem.classes, validation is not None, n_counted)
-
-    def target_shares(self, rows: slice = EVERY_ROW) -> Floats | None:
-        """Two classes only: there is no one order that serves more."""
-        examples = self.examples["train"]
-        return examples.labels[rows].astype(np.float64) if examples.n_labels == 2 else None
 
     def build(self, bins: Bins, max_bins: int | str) -> ReduceSteps[dict[str, Any]]:
         """The shards. Returns, by name, the numbers of the engine over all workers."""
@@ -344,9 +331,6 @@ class TargetWorkerData(WorkerData):
             _, values = yield from bin_targets_steps(y, whole, plan.n_values)
         self._take("train", given, labels, len(values) if plan.by_edge else 1, weights)
         return TargetOutline(fallback, spread, *self.span, values, validation is not None)
-
-    def target_shares(self, rows: slice = EVERY_ROW) -> Floats:
-        return as_shares(self.y["train"][rows], *self.span)
 
     def _take(self, name: str, given: GivenRows, labels: AnyArray, n_labels: int, weights: Weights) -> None:
         self.examples[name] = Examples(given.table, labels, n_labels, weights)

@@ -7,7 +7,7 @@ splits. The two splits are on different columns.
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import combinations
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -69,8 +69,6 @@ class PairedStumps(BinFamily):
     PairedStumps(search='exhaustive')
     """
 
-    orders_categories: ClassVar[bool] = True
-
     _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012
         "search": [StrOptions({"greedy", "exhaustive"})]
     }
@@ -84,9 +82,9 @@ class PairedStumps(BinFamily):
         return self.search == "exhaustive"
 
     def exhaustive_on(self, bins: Bins) -> bool:
-        """As `exhaustive`; but of two columns with very many categories not all sets are tried, nor of ordered ones."""
+        """As `exhaustive`; but of two columns with very many categories not all sets are tried."""
         many = [j for j in bins.split_by_sets if bins.n_bins[j] + bins.has_missing[j] > MOST_LEVELS]
-        return self.exhaustive and len(many) < 2 and not bins.ranks
+        return self.exhaustive and len(many) < 2
 
     def best(self, search: Search) -> Voter:
         finder = Finder(search.bins, search.counts, signed=search.signed)

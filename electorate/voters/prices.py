@@ -98,7 +98,5 @@ def shape_of(bins: Bins) -> Shape:
 
 
 def _n_levels(bins: Bins, column: int) -> int:
-    """The levels that voters tell apart; all of them where it depends on the labels which ones share a bin."""
-    known = bins.categories[column]
-    n_levels = len(known.levels) + len(known.rest) if column in bins.ranks else int(bins.n_bins[column])
-    return n_levels + int(bins.has_missing[column])
+    """The levels that voters tell apart."""
+    return int(bins.n_bins[column]) + int(bins.has_missing[column])

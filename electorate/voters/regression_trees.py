@@ -151,7 +151,6 @@ class RegressionTrees(BaseEstimator):
     """
 
     fitted_elsewhere: ClassVar[bool] = False
-    orders_categories: ClassVar[bool] = True
     _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012
         "max_depth": [Interval(Integral, 1, None, closed="left"), None],
         "min_samples_leaf": [Interval(Integral, 1, None, closed="left")],

@@ -405,7 +405,6 @@ class BinFamily(BaseEstimator):
     """What families over bins share: the constant voter, and outputs by the weights in the leaves."""
 
     fitted_elsewhere: ClassVar[bool] = False
-    orders_categories: ClassVar[bool] = False  # whether its voters may use categories in the order of the mean target
     leaves: Any = "auto"
     smoothing: Any = "auto"
 
@@ -442,7 +441,6 @@ class Stumps(BinFamily):
     """
 
     exhaustive: ClassVar[bool] = True  # for two labels
-    orders_categories: ClassVar[bool] = True
 
     def best(self, search: Search) -> Voter:
         finder, sums = Finder(search.bins, search.counts), search.sums
@@ -502,8 +500,6 @@ class Trees(BinFamily):
     >>> AdaBoostClassifier(Trees(3)).estimator.max_depth
     3
     """
-
-    orders_categories: ClassVar[bool] = True
 
     _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012
         "max_depth": [Interval(Integral, 1, None, closed="left"), None],

@@ -73,10 +73,6 @@ class Union(BinFamily):
         return all(getattr(family, "says_log_odds", True) for family in self.families)
 
     @property
-    def orders_categories(self) -> bool:  # type: ignore[override]
-        return all(getattr(family, "orders_categories", False) for family in self.families)
-
-    @property
     def exhaustive(self) -> bool:
         return all(getattr(family, "exhaustive", False) for family in self.families)
 

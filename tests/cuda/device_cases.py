@@ -56,12 +56,6 @@ def categories(rng: np.random.Generator, n: int) -> Rows:
     return Rows(X, _score(X - 4, rng) + np.sin(X[:, 3]), None, {"categorical_features": [0, 3]})
 
 
-def ordered_categories(rng: np.random.Generator, n: int) -> Rows:
-    rows = categories(rng, n)
-    rows.X[rng.random(rows.X.shape) < 0.1] = np.nan
-    return rows._replace(options=rows.options | {"order_categories": 20})
-
-
 def few_values(rng: np.random.Generator, n: int) -> Rows:
     X = rng.integers(0, 3, (n, 30)).astype(np.float32)
     X[:, 7] = 1.0
@@ -102,7 +96,7 @@ ODDITIES: dict[str, Callable[[np.random.Generator, int], Rows]] = {
     each.__name__: each
     for each in (
         *(plain, missing, whole_weights, real_weights, categories, few_values, many_columns, exact_bins, sparse),
-        *(copies, few_bins_by_column, validation_rows, ordered_categories),
+        *(copies, few_bins_by_column, validation_rows),
     )
 }
 CLASSIFIERS: dict[str, Any] = {
@@ -151,8 +145,5 @@ def digests(model: str, oddity: str, n: int = N) -> tuple[str, str]:
 
 
 def with_options(model: str, rows: Rows) -> Any:
-    """A model with the options of an oddity, without an order of categories where its voters take none."""
-    options = {
-        name: value for name, value in rows.options.items() if name != "order_categories" or "rules" not in model
-    }
-    return MODELS[model].__class__(**MODELS[model].get_params(deep=False) | options)
+    """A model with the options of an oddity."""
+    return MODELS[model].__class__(**MODELS[model].get_params(deep=False) | rows.options)

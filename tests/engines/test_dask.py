@@ -21,7 +21,7 @@ from sklearn.tree import DecisionTreeClassifier
 from training_cases import CLASSES, MODELS, ONE_OF_EACH, VALIDATED, few_distinct_rows, noisy, plain
 
 import electorate
-from electorate import AdaBoostClassifier, Checkpoint, MedBoostRegressor, RegressionTrees, Stumps, Trees
+from electorate import AdaBoostClassifier, Checkpoint, Stumps, Trees
 from electorate.algorithms.adaboost import AdaBoost
 from electorate.algorithms.protocol import Channel, Step
 from electorate.engines import dask as dask_engine
@@ -199,13 +199,6 @@ def test_many_categories(client: Any) -> None:
     X, y = X.iloc[order], pd.Series(y[order])
     model = AdaBoostClassifier(n_estimators=4, categorical_features=["text", "number"])
     same(clone(model).fit(X, y), there(model, (X, y, None), cuts(2000, 6)))
-    ordered = clone(model).set_params(order_categories=20)
-    here = clone(ordered).fit(X, y)
-    assert sorted(here.bins_.ranks) == [0, 1]
-    same(there(ordered, (X, y), cuts(len(y), 4)), here)
-    numbers = MedBoostRegressor(RegressionTrees(2), n_estimators=2, order_categories=20)
-    target = pd.Series(np.sqrt(np.arange(2000.0)) % 7)
-    same(there(numbers, (X, target), cuts(len(y), 4)), clone(numbers).fit(X, target))
 
 
 # ---------------------------------------------------------------- predictions, going on
