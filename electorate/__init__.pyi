@@ -34,7 +34,6 @@ from electorate.inspection.loss_certificates import loss_certificate as loss_cer
 from electorate.inspection.margins import margin_table as margin_table
 from electorate.inspection.margins import margins as margins
 from electorate.inspection.margins import staged_margins as staged_margins
-from electorate.inspection.partial_dependence import partial_dependence as partial_dependence
 from electorate.inspection.rule_table import rule_table as rule_table
 from electorate.inspection.shapes import shape_functions as shape_functions
 from electorate.inspection.shapley import contributions as contributions

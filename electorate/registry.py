@@ -90,7 +90,6 @@ _OTHERS = {
     "inspection.family_complexity": "complexity_of empirical_rademacher",
     "inspection.loss_certificates": "loss_certificate",
     "inspection.margins": "margin_table margins staged_margins",
-    "inspection.partial_dependence": "partial_dependence",
     "inspection.rule_table": "rule_table",
     "inspection.shapes": "shape_functions",
     "inspection.shapley": "contributions",

@@ -81,34 +81,6 @@ class Exported:
 
         return to_sql(self, table)
 
-    def to_sklearn(self) -> Any:
-        """Return a fitted AdaBoost as scikit-learn's class of the same name, for tools that accept only this class.
-
-        For `AdaBoostClassifier` with electorate's own stumps or trees that return a label, on columns of numbers. Other
-        models raise a TypeError that gives the reason.
-
-        Returns
-        -------
-        sklearn.ensemble.AdaBoostClassifier
-            Fitted; its voters are `DecisionTreeClassifier`. Probabilities are those before calibration.
-
-        Notes
-        -----
-        scikit-learn's trees read X as float32. For values that are exact in float32, predictions are equal and
-        decisions agree to 1e-12. Other values may differ where rounding moves them across a threshold.
-        scikit-learn's class refuses missing values.
-
-        Examples
-        --------
-        >>> from electorate import AdaBoostClassifier
-        >>> model = AdaBoostClassifier(n_estimators=3).fit([[1.0], [2.0], [4.0], [5.0]], [0, 1, 0, 1])
-        >>> model.to_sklearn().predict([[1.5], [4.5]]).tolist() == model.predict([[1.5], [4.5]]).tolist()
-        True
-        """
-        from electorate.export.sklearn_model import to_sklearn
-
-        return to_sklearn(self)
-
     def to_frame(self) -> Any:
         """Return the nodes of all trees as a dataframe.
 

@@ -40,7 +40,7 @@ def _model_sections(comparison: Any, model: Any, command: str) -> list[ReportSec
     """Return the sections about the model without the test rows, on them."""
     name, bare = _shown(comparison, model)
     (X, y), test = (comparison.refits.X, comparison.refits.y), comparison.refits.parts[1]
-    parts = model_sections(bare, take_rows(X, test), y[test], profiled=(X, y))
+    parts = model_sections(bare, take_rows(X, test), y[test], profiled=X)
     n_test = comparison.refits.n_test
     sampled = "" if len(test) == n_test else f"{len(test):,} of "
     note = f"{name}, trained without the test rows, on {sampled}the {n_test:,} test rows."

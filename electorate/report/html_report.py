@@ -9,13 +9,14 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from electorate import __version__
+from electorate.checkup.check_up import check_up
 from electorate.data.cleaning import clean_beforehand
 from electorate.data.inputs import check_table
 from electorate.data.row_subset import some_rows
 from electorate.inspection.importances import check_explainable, column_importances
 from electorate.model.text import column_names
 from electorate.registry import MODULES
-from electorate.report.data_profile import DataProfile, profile
+from electorate.report.data_profile import profile
 from electorate.report.page import ReportSection, code, pairs, render, table, text
 from electorate.report.sections import (
     columns_section,
@@ -30,6 +31,7 @@ from electorate.training.lazy_inputs import refuse_lazy_for
 
 MOST_ROWS = 5000  # for curves by rounds
 FEWEST_SHUFFLED, MOST_SHUFFLED = 200, 1000  # for importances and partial dependence
+CHECK_SECONDS = 5.0  # of the search for leaks in a wide table
 MOST_VOTES = 400_000  # rows times voters; with more voters, fewer rows are used
 
 
@@ -83,13 +85,15 @@ def html_report(
     _check_labels(model, y)
     name = title or type(model).__name__
     lead = f"<p class='soft'>{text(type(model).__name__)}, {len(y):,} rows, {model.n_features_in_:,} columns.</p>"
-    page = render(name, lead, [*model_sections(bare, X, y), how_section(model, len(y), command)])
+    sections = model_sections(bare, X, y)
+    _add_findings(sections[-1], X, y, "classification" if hasattr(model, "classes_") else "regression")
+    page = render(name, lead, [*sections, how_section(model, len(y), command)])
     if path is not None:
         write_text(path, page)
     return page
 
 
-def model_sections(model: Any, X: Any, y: Any, profiled: tuple[Any, Any] | None = None) -> list[ReportSection]:
+def model_sections(model: Any, X: Any, y: Any, profiled: Any = None) -> list[ReportSection]:
     """Return the sections about a model on some rows. profiled: the rows of the profile, if they differ."""
     some_X, some_y = some_rows(X, y, MOST_ROWS)
     n_voters = max(1, len(getattr(model, "steps_", ())))
@@ -102,7 +106,7 @@ def model_sections(model: Any, X: Any, y: Any, profiled: tuple[Any, Any] | None 
         rounds_section(model, some_X, some_y),
         columns_section(model, few_X, importances),
         rules_section(model),
-        _data_section(_profile(model, *(profiled or (X, y)))),
+        _data_section(model, X if profiled is None else profiled),
     ]
 
 
@@ -111,7 +115,7 @@ def training_sections(model: Any, X: Any, y: Any) -> list[ReportSection]:
     n_voters = max(1, len(getattr(model, "steps_", ())))
     few_X, few_y = some_rows(X, y, int(np.clip(MOST_VOTES // n_voters, FEWEST_SHUFFLED, MOST_SHUFFLED)))
     importances = column_importances(model, few_X, few_y, repeats=2)
-    return [columns_section(model, few_X, importances), rules_section(model), _data_section(_profile(model, X, y))]
+    return [columns_section(model, few_X, importances), rules_section(model), _data_section(model, X)]
 
 
 def _check_labels(model: Any, y: Any) -> None:
@@ -121,28 +125,21 @@ def _check_labels(model: Any, y: Any) -> None:
             raise ValueError(f"y contains the label {unknown[0]!r}, which is not one of the classes of the model")
 
 
-def _profile(model: Any, X: Any, y: Any) -> DataProfile | None:
-    if not hasattr(model, "bins_"):
-        return None
-    known = model.bins_.categories
-    return profile(
-        check_table(model, X, reset=False), column_names(model), known.__contains__, y, getattr(model, "classes_", None)
-    )
-
-
-def _data_section(found: DataProfile | None) -> ReportSection:
+def _data_section(model: Any, X: Any) -> ReportSection:
     section = ReportSection("data", "Data")
-    if found is None:
+    if not hasattr(model, "bins_"):
         return section
-    for warning in found.warnings:
-        section.add(f"<p class='warn'>{text(warning)}</p>")
-    head = ["column", "kind", "missing", "distinct", "values", "warnings"]
-    rows = [
-        (one.name, one.kind, f"{one.missing:.1%}", one.distinct, one.summary, "; ".join(one.warnings))
-        for one in found.columns
-    ]
-    section.add(table(head, rows))
+    found = profile(check_table(model, X, reset=False), column_names(model), model.bins_.categories.__contains__)
+    rows = [(one.name, one.kind, f"{one.missing:.1%}", one.distinct, one.summary) for one in found]
+    section.add(table(["column", "kind", "missing", "distinct", "values"], rows))
     return section
+
+
+def _add_findings(section: ReportSection, X: Any, y: Any, task: str) -> None:
+    """Add what the check-up finds in these rows; nothing is cleaned here."""
+    for finding in check_up(X, y, task=task, time_limit=CHECK_SECONDS):
+        where = "" if finding.column is None else f" {finding.column!r}"
+        section.add(f"<p class='warn'>{text(f'{finding.kind}{where}: {finding.seen}')}</p>")
 
 
 def how_section(model: Any, n_rows: int, command: str) -> ReportSection:

@@ -1,19 +1,16 @@
 """The sections of a report about a model: errors, probabilities, margins and rounds, columns, and rules."""
 
-from collections.abc import Callable
 from itertools import islice
 from typing import Any
 
 import numpy as np
 from sklearn.metrics import roc_auc_score, roc_curve
-from sklearn.utils import Bunch
 
 from electorate.arrays import AnyArray, Bools, Floats
 from electorate.data.row_subset import evenly_spaced, take_rows
 from electorate.inspection.convergence import convergence
 from electorate.inspection.importances import Importances, ShuffledRows
 from electorate.inspection.margins import staged_margins
-from electorate.inspection.partial_dependence import partial_dependence
 from electorate.inspection.rule_table import rule_table
 from electorate.inspection.shapes import ShapeFunction, shape_functions
 from electorate.model.ensemble import Ensemble
@@ -224,10 +221,8 @@ def columns_section(model: Any, X: Any, found: Importances) -> ReportSection:
     shapes: Options = []
     if isinstance(ensemble, Ensemble) and ensemble.lookup is not None and hasattr(model, "classes_"):
         caption, shapes = "What a column adds to the decision.", _shapes(model)
-    elif isinstance(ensemble, Ensemble):
-        shapes = _dependences(model, found, lambda k: partial_dependence(model, X, [k], grid_resolution=CELLS))
-    elif getattr(getattr(model, "vote_", None), "trees", None) is not None:
-        shapes = _dependences(model, found, lambda k: median_dependence(model, X, k))
+    elif isinstance(ensemble, Ensemble) or getattr(getattr(model, "vote_", None), "trees", None) is not None:
+        shapes = _dependences(model, X, found)
     if shapes:
         section.chart(caption, charts.choice("Shape of a column", "Column", shapes))
     return section
@@ -262,21 +257,21 @@ def _shape(shape: ShapeFunction, labels: list[str]) -> Chart:
     return charts.choice(shape.name, "Class", options)
 
 
-def _dependences(model: Any, found: Importances, curve_of: Callable[[int], Any]) -> Options:
+def _dependences(model: Any, X: Any, found: Importances) -> Options:
     labels = [str(label) for label in model.classes_.tolist()] if hasattr(model, "classes_") else ["prediction"]
     named = [f"probability of {labels[1]}"] if len(labels) == 2 else labels
     charted: Options = []
     for column in found.order[:MOST_COLUMNS]:
         if found.split[column] > 0:
-            curve = curve_of(column)
-            if len(curve.grid_values[0]):
-                charted.append((found.names[column], _dependence(found.names[column], named, curve)))
+            values, means = mean_predictions(model, X, column)
+            if len(values):
+                charted.append((found.names[column], _dependence(found.names[column], named, values, means)))
     return charted
 
 
-def _dependence(column: str, named: list[str], curve: Any) -> Chart:
-    grid, options = curve.grid_values[0], []
-    for name, values in zip(named, curve.average, strict=True):
+def _dependence(column: str, named: list[str], grid: AnyArray, means: Floats) -> Chart:
+    options = []
+    for name, values in zip(named, means, strict=True):
         if grid.dtype == object:
             options.append((name, charts.bars(column, [str(level) for level in grid], values, name)))
         else:
@@ -312,11 +307,11 @@ def rules_section(model: Any, most: int = 50) -> ReportSection:
     return section
 
 
-# ---------------------------------------------------------------- median dependence
+# ---------------------------------------------------------------- partial dependence
 
 
-def median_dependence(model: Any, X: Any, column: int) -> Bunch:
-    """Return the mean prediction against the values of a column, as `partial_dependence` does for sums."""
+def mean_predictions(model: Any, X: Any, column: int) -> tuple[AnyArray, Floats]:
+    """Return values of a column, and [output, value] the mean prediction if the column had this value in all rows."""
     table = model._check_rows(X, reset=False)
     some = evenly_spaced(table.n_rows, MOST_ROWS)
     levels: list[str] = []
@@ -329,6 +324,13 @@ def median_dependence(model: Any, X: Any, column: int) -> Bunch:
     known = first[~np.isnan(distinct)]
     places = known[evenly_spaced(len(known), MOST_POINTS)].tolist()
     rows = ShuffledRows(take_rows(X, some))
-    means = [np.mean(model.predict(rows.shuffled(column, np.full(rows.n_rows, one)))) for one in places]
+    means = [_mean_prediction(model, rows.shuffled(column, np.full(rows.n_rows, place))) for place in places]
     grid = np.array([levels[int(code)] for code in values[places]], dtype=object) if levels else values[places]
-    return Bunch(grid_values=[grid], average=np.array([means]))
+    return grid, np.array(means).reshape(len(places), -1).T
+
+
+def _mean_prediction(model: Any, X: Any) -> Floats:
+    if not hasattr(model, "classes_"):
+        return np.mean(model.predict(X), keepdims=True)
+    means = np.mean(model.predict_proba(X), axis=0)
+    return means[1:] if len(means) == 2 else means

@@ -99,7 +99,6 @@ FUNCTIONS: dict[str, Callable[[Any, Any, Any], Any]] = {
     "explain": lambda model, X, y: electorate.explain(model, X),
     "export_input": lambda model, X, y: electorate.export_input(model, X),
     "html_report": lambda model, X, y: electorate.html_report(model, X, y),
-    "partial_dependence": lambda model, X, y: electorate.partial_dependence(model, X, [0]),
     "rule_table": lambda model, X, y: electorate.rule_table(model, X),
     "staged_margins": lambda model, X, y: electorate.staged_margins(model, X, y),
     "shape_parts": lambda model, X, y: electorate.ShapeDisplay.from_estimator(model, X),

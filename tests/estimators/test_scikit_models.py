@@ -423,7 +423,6 @@ def test_what_has_no_answer_says_so(kind: str) -> None:
     for ask in (
         lambda: electorate.explain(model, X, row=0),
         lambda: electorate.contributions(model, X),
-        lambda: electorate.partial_dependence(model, X, [0]),
         lambda: electorate.rule_table(model),
         lambda: electorate.shape_functions(model),
         lambda: electorate.margins(model, X, y),

@@ -390,7 +390,6 @@ ENTRIES: dict[str, Entry] = {
     "contributions, background": lambda m, X, y: el.contributions(m, np.zeros((2, m.n_features_in_)), X),
     "explain": lambda m, X, y: el.explain(m, X, y, row=0),
     "rule_table": lambda m, X, y: el.rule_table(m, X),
-    "partial_dependence": lambda m, X, y: el.partial_dependence(m, X, [0], grid_resolution=3),
     "export_input": lambda m, X, y: el.export_input(m, X),
     "to_shap": lambda m, X, y: m.to_shap(X),
     "check_up": lambda m, X, y: el.check_up(X, y),
