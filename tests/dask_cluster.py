@@ -21,18 +21,14 @@ N_WORKERS = 3
 
 
 def make_client(n_workers: int = N_WORKERS) -> Client:
-    """A cluster of processes on this machine; whoever makes it ends it by `end`.
-
-    Idle workers steal no tasks: on a loaded machine Dask sometimes loses one that may run on some workers only.
-    """
-    with dask.config.set({"distributed.scheduler.work-stealing": False}):
-        cluster = LocalCluster(
-            n_workers=n_workers,
-            threads_per_worker=1,
-            dashboard_address=":0",
-            silence_logs=50,
-            memory_limit=0,
-        )
+    """A cluster of processes on this machine; whoever makes it ends it by `end`."""
+    cluster = LocalCluster(
+        n_workers=n_workers,
+        threads_per_worker=1,
+        dashboard_address=":0",
+        silence_logs=50,
+        memory_limit=0,
+    )
     return Client(cluster)
 
 

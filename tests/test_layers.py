@@ -1,6 +1,7 @@
 """Packages do not import each other in circles, and the modules at the bottom import nothing above them."""
 
 import ast
+import re
 from collections import defaultdict
 from pathlib import Path
 
@@ -65,3 +66,10 @@ def test_the_bottom_imports_nothing_above_it():
 
 def test_kernels_see_arrays_only():
     assert graph()["kernels"] == set()
+
+
+def test_no_test_replaces_the_clock_of_the_process():
+    """The event loop of a Dask client in the same process would sleep for ever: replace `time` in one module."""
+    tests = [path.read_text() for path in Path(__file__).parent.rglob("test_*.py")]
+    assert len(tests) > 100
+    assert not any(re.search(r"(setattr|patch)\(\s*(time,|[\"']time\.)", text) for text in tests)

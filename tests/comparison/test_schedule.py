@@ -3,13 +3,14 @@
 import io
 import math
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from sklearn.datasets import make_classification
 
 import electorate
-from electorate.comparison import fits, workers
+from electorate.comparison import fits, result, workers
 from electorate.comparison.algorithms import BASELINES, CLASSIFICATION, OURS, Algorithm, Facts, Size, applicable
 from electorate.comparison.fits import Failed, Fit, FitRunner
 from electorate.comparison.folds import Splits
@@ -169,8 +170,10 @@ class Clock:
 
 @pytest.fixture
 def clock(monkeypatch):
+    """For the modules of a comparison only: event loops of other threads need the clock of the system."""
     clock = Clock()
-    monkeypatch.setattr("time.monotonic", clock)
+    for module in (workers, result):
+        monkeypatch.setattr(module, "time", SimpleNamespace(monotonic=clock))
     return clock
 
 
