@@ -50,6 +50,14 @@ def plan_of(plan: Plan, rows: Rows, test_rows: int, table: dict[str, int]) -> di
     }
 
 
+def _refuse_links(folder: str) -> None:
+    """Raise ValueError for a link in a folder: what is written to it would replace a file elsewhere."""
+    with suppress(FileNotFoundError, NotADirectoryError), os.scandir(folder) as entries:
+        for entry in entries:
+            if entry.is_symlink():
+                raise ValueError(f"{entry.path!r} is a link: choose another folder, or remove it")
+
+
 class Journal:
     """Reads and writes the folder of a comparison."""
 
@@ -64,9 +72,8 @@ class Journal:
 
     def open(self, plan: Plan, rows: Rows, test_rows: int, table: dict[str, int]) -> None:
         """Start, or resume the same plan. A folder with another comparison, other files or links is refused."""
-        for name in (FITS, ROWS, PLAN):
-            if os.path.islink(self.path(name)):
-                raise ValueError(f"{self.path(name)!r} is a link: choose another folder, or remove it")
+        for folder in (self.folder, self.path(FITS), self.path(ROWS)):
+            _refuse_links(folder)
         wanted, before = plan_of(plan, rows, test_rows, table), self.read_plan()
         if before is None:
             names = set(os.listdir(self.folder)) - UNFINISHED if os.path.isdir(self.folder) else set()

@@ -1,7 +1,7 @@
 """Some rows of a table as a table of their own, from which nothing can be learnt about the other rows.
 
-A pandas index tells which rows were left out, and a categorical column lists categories that occur in other rows only:
-pandas categories, polars Enum and Categorical, pyarrow dictionaries.
+A pandas index tells which rows were left out, `attrs` may hold anything about the whole table, and a categorical column
+lists categories that occur in other rows only: pandas categories, polars Enum and Categorical, pyarrow dictionaries.
 """
 
 import sys
@@ -41,6 +41,7 @@ def own_labels(labels: AnyArray, rows: Any) -> AnyArray:
 
 def _own_pandas(X: Any, known: Known, pandas: Any) -> tuple[Any, Known]:
     X, used = X.reset_index(drop=True), {}
+    X.attrs = {}  # metadata of the whole table
     for place, name in enumerate(X.columns):
         column = X.iloc[:, place]
         if isinstance(column.dtype, pandas.CategoricalDtype):

@@ -27,6 +27,7 @@ from electorate.kernels.layouts import Formulas, LevelArrays, NodeArrays, NodeRo
 from electorate.messages import ROOT, Change, Split, SplitArrays, Sums
 
 CELLS_PER_HISTOGRAM = 200_000_000  # about 0.07 s: Ctrl-C is noticed between two calls
+CELLS_PER_STATE = 16  # as long takes one state of a row where there are many labels with few rows each
 ROWS_AT_ONCE = 16_000  # of a booster's channels: sized so that temporaries fit in L2 and their buffer is reused
 SAMPLED_BLOCKS = 4  # of rows, to see which columns may share a byte
 ONCE = np.empty(0, dtype=np.int64)  # every row counts once
@@ -219,7 +220,8 @@ class Shard:
         elif change is not None:
             self.apply(booster, change)
         column, leaf_of_bin, gains = stump or (self.codes[0, :, 0], NO_LEAVES, NO_GAINS)
-        wrong, end, rows = 0, self.grids.shape[1], CELLS_PER_HISTOGRAM // self.n_columns + 1
+        per_row = self.n_columns + CELLS_PER_STATE * len(self.state)
+        wrong, end, rows = 0, self.grids.shape[1], CELLS_PER_HISTOGRAM // per_row + 1
         for at in range(0, max(end, 1), rows):
             part = clear and at == 0, at, min(at + rows, end)
             arrays = (formulas, self.state, self.grids, totals, roots)

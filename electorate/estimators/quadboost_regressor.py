@@ -210,7 +210,7 @@ class QuadBoostRegressor(QuadBoosted, TargetModel):
         refuse_lazy(self, X)
 
     def _plan(self, resumes: bool) -> TargetPlan:
-        return TargetPlan(False, self.n_estimators, 1)
+        return TargetPlan(False, int(self.n_estimators), 1)
 
     def _count_runs(self, outline: TargetOutline) -> int:
         return 1

@@ -121,13 +121,13 @@ class BoostedRegressor(TargetModel):
     def _plan(self, resumes: bool) -> TargetPlan:
         family = self._family()
         by_edge = self._is_native and self._criterion() == "edge"
-        depth = getattr(family, "max_depth", None) or MOST_LEVELS
+        depth = int(getattr(family, "max_depth", None) or MOST_LEVELS)
         n_histograms = 2 ** (min(depth, MOST_LEVELS) - 1) + 2  # one per node that is split again, one to sum into
         n_values = 0
         if isinstance(family, Pool):
-            n_values = family.n_values
+            n_values = int(family.n_values)
             n_histograms = n_values + 2
-        return TargetPlan(by_edge, self.n_estimators, n_histograms, n_values)
+        return TargetPlan(by_edge, int(self.n_estimators), n_histograms, n_values)
 
     def _count_runs(self, outline: TargetOutline) -> int:
         return len(self._tries(outline))

@@ -23,6 +23,7 @@ from electorate.model.trace import Trace, joined_history
 from electorate.model.voter_outputs import VoterOutputs, rows_of
 from electorate.theory.bounds import HINGE
 from electorate.theory.training import Guarantees
+from electorate.training.callbacks import TimeLimit
 from electorate.training.classification import groups_of
 from electorate.training.column_generation import COLUMNS, TWO
 from electorate.training.totally_corrective import VoterMatrix, Weighed, weigh_again, weigh_linear, weigh_quadratic
@@ -81,13 +82,15 @@ class ReweighedClassifier(TotallyCorrectiveClassifier):
             self.bins_ = base.bins_
         self.history_ = joined_history(traces or [Trace(COLUMNS)])
         solved = "solver" if self._failed else "converged"
-        self.stop_reason_ = solved if self.ensemble_.n_voters else "no_edge"
+        ended = solved if self.ensemble_.n_voters else "no_edge"
+        self.stop_reason_ = "time_limit" if self.ensemble is None and base.stop_reason_ == "time_limit" else ended
 
     def _base(self, weight: Floats, classes: AnyArray, X: Any, y: Any) -> Any:
         """The ensemble whose voters are weighed. weight: of the rows, without those of the classes."""
         if self.ensemble is None:
             same = {field.name: getattr(self, field.name) for field in fields(BoostedClassifier) if field.name != "tol"}
-            return AdaBoostClassifier(**same).fit(X, y, sample_weight=weight)
+            limits = [one.rest() for one in getattr(self, "_skl_callbacks", []) if isinstance(one, TimeLimit)]
+            return AdaBoostClassifier(**same).set_callbacks(*limits).fit(X, y, sample_weight=weight)
         if not np.array_equal(self.ensemble.classes_, classes):
             raise ValueError(
                 f"the ensemble has the classes {self.ensemble.classes_.tolist()!r}, and y has "
@@ -176,8 +179,8 @@ class RLPBoostClassifier(ReweighedClassifier):
         A row for every voter that has a weight; edge and error are under the sample weights. Of voters with the
         same outputs on every row only the first is used.
     stop_reason_ : str
-        Why training ended: `converged`, `n_estimators`, `no_edge`, `solver` (it gave up), `time_limit` or
-        `callback`.
+        Why training ended: `converged`, `no_edge`, `solver` (it gave up) or `time_limit` (of the rounds of AdaBoost;
+        other callbacks do not see them).
     feature_importances_ : ndarray
         The share of the steps that belongs to splits on each column.
     digest_ : str
@@ -293,8 +296,8 @@ class RQPBoostClassifier(ReweighedClassifier):
         A row for every voter that has a weight; edge and error are under the sample weights. Of voters with the
         same outputs on every row the first has the sum of their weights.
     stop_reason_ : str
-        Why training ended: `converged`, `n_estimators`, `no_edge`, `solver` (it gave up), `time_limit` or
-        `callback`.
+        Why training ended: `converged`, `no_edge`, `solver` (it gave up) or `time_limit` (of the rounds of AdaBoost;
+        other callbacks do not see them).
     feature_importances_ : ndarray
         The share of the steps that belongs to splits on each column.
     digest_ : str

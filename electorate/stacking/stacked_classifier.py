@@ -98,6 +98,14 @@ class StackedClassifier(ClassifierMixin, StackedModel):
 
     # ------------------------------------------------------------ fitting
 
+    def _named(self) -> Named:
+        named = super()._named()
+        for name, model in named:
+            if not hasattr(model, "predict_proba"):
+                kind = type(model).__name__
+                raise TypeError(f"StackedClassifier.estimators: {name!r} is a {kind}, which has no predict_proba")
+        return named
+
     def _read_y(self, y: Any, n_rows: int) -> NDArray[Any]:
         return inputs.check_labels(self, y, n_rows)
 
@@ -126,8 +134,6 @@ class StackedClassifier(ClassifierMixin, StackedModel):
         """[row, output]: decisions of our models, logarithms of the probabilities of others."""
         if isinstance(model, BoostedClassifier):
             decision = model.decision_function(X)
-        elif not hasattr(model, "predict_proba"):
-            raise TypeError(f"StackedClassifier.estimators: {type(model).__name__} has no predict_proba")
         else:
             decision = np.log(np.clip(model.predict_proba(X), SMALLEST, 1.0))
         places = np.searchsorted(self.classes_, model.classes_)

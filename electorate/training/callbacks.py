@@ -180,6 +180,10 @@ class TimeLimit(Callback):
         self.stop_reason = "time_limit" if over else None
         return over
 
+    def rest(self) -> "TimeLimit":
+        """Return a limit for a fit within the one that this limits."""
+        return TimeLimit(self.seconds - (time.monotonic() - self._started))
+
     def left(self, hooks: Hooks) -> float:
         """Return the seconds left for this run."""
         part = (len(hooks.finished) + 1) / hooks.n_runs

@@ -48,7 +48,10 @@ class Weighted:
 
     def penalty(self, family: int | None = None) -> float:
         """The sum of Lambda |alpha|, of the voters of one family or of all."""
-        return math.fsum(p * abs(w) for p, w in self._of(family))
+        try:
+            return math.fsum(p * abs(w) for p, w in self._of(family))
+        except OverflowError:  # of products that are finite
+            return math.inf
 
     def _of(self, family: int | None) -> list[tuple[float, float]]:
         each = zip(self.voters, self.prices, self.weights, strict=True)

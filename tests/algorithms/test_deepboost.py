@@ -529,6 +529,14 @@ def test_checkpoints_and_progress(tmp_path):
     assert clone(model).set_callbacks(Checkpoint(tmp_path / "c")).fit(X, y).digest_ == whole.digest_
 
 
+def test_a_sum_of_prices_beyond_floats_is_infinite():
+    """Each product of a price and a weight is finite, and their sum is larger than any float64."""
+    X, y = noisy(2, 100)
+    model = DeepBoostClassifier(n_estimators=6, warm_start=True).fit(X, y)
+    with pytest.raises(ValueError, match="after the last round and is inf"):
+        model.set_params(beta=1.7e308, n_estimators=8).fit(X, y)
+
+
 def test_refusals():
     X, y = plain(2, 60)
     with pytest.raises(ValueError, match="cannot boost DecisionTreeClassifier: its penalty needs"):

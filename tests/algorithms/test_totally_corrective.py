@@ -1,5 +1,6 @@
 """RLPBoost and RQPBoost on the voters of an ensemble: against the programs written out, and as estimators."""
 
+import time
 from typing import Any
 
 import numpy as np
@@ -21,6 +22,7 @@ from electorate import (
     RealAdaBoostClassifier,
     RLPBoostClassifier,
     RQPBoostClassifier,
+    TimeLimit,
     Trees,
 )
 from electorate.training import totally_corrective
@@ -216,3 +218,18 @@ def test_rlpboost_in_nu_does_not_depend_on_the_scale(power: int) -> None:
     if power < 0:
         with pytest.raises(ValueError, match="sum of the sample weights"):
             RLPBoostClassifier(C=1.0, n_estimators=10).fit(X, y, np.full(len(y), 10.0**power))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_time_limit_ends_the_rounds_of_adaboost(kind: str) -> None:
+    """Noise, on which AdaBoost would go on for 2^31 rounds. A limit that is not reached changes nothing."""
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(60, 3)), rng.integers(0, 2, 60)
+    began = time.monotonic()
+    model = KINDS[kind](n_estimators=2**31).set_callbacks(TimeLimit(0.5)).fit(X, y)
+    assert time.monotonic() - began < 60
+    assert model.stop_reason_ == "time_limit"
+    assert model.ensemble_.n_voters
+    few = KINDS[kind](n_estimators=4)
+    assert clone(few).set_callbacks(TimeLimit(1000)).fit(X, y).digest_ == few.fit(X, y).digest_
+    assert few.stop_reason_ == "converged"

@@ -152,6 +152,23 @@ def test_models_learn_nothing_of_the_rows_that_they_are_counted_on(container):
     assert model.bound_ > 0.9
 
 
+def test_models_get_no_metadata_of_the_table():
+    frame, y = pd.DataFrame({"x": np.arange(60.0)}), np.arange(60) % 2
+    frame.attrs["labels"] = y
+
+    class Reader(DecisionTreeClassifier):
+        def fit(self, X, y, sample_weight=None):
+            assert X.attrs == {}
+            return super().fit(X, y)
+
+        def predict(self, X):
+            assert X.attrs == {}
+            return super().predict(X)
+
+    CrossFittedClassifier(Reader()).fit(frame, y).predict(frame)
+    assert frame.attrs["labels"] is y
+
+
 def test_models_get_the_categories_of_their_training_rows():
     """In training and prediction: in their order if they have one, and missing where the model did not have them."""
     seen = []

@@ -203,6 +203,23 @@ def test_links_are_refused(tmp_path, name):
     assert len(list((tmp_path / "elsewhere").iterdir())) == 1
 
 
+@pytest.mark.parametrize(
+    "name", ["results.csv", "winner.model", "outcome.json", "report.html", "fits", "fits/0001-00.fit"]
+)
+def test_links_in_the_folder_of_a_comparison_are_refused(tmp_path, folder, name):
+    """What is written to a link would replace the file that it leads to."""
+    kept = tmp_path / "kept"
+    kept.write_text("mine")
+    if name == "fits":
+        shutil.rmtree(folder / name)
+    else:
+        (folder / name).unlink(missing_ok=True)
+    (folder / name).symlink_to(kept)
+    with pytest.raises(ValueError, match=f"{Path(name).name}' is a link: choose another folder"):
+        resumed(folder)
+    assert kept.read_text() == "mine"
+
+
 @pytest.mark.parametrize("written", [0, 1])
 def test_a_run_killed_while_its_rows_are_stored_is_resumed(tmp_path, monkeypatch, whole, written):
     def killed(rows, folder):

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from sklearn.base import clone
 
 import electorate as el
 from electorate import kernels
@@ -130,3 +131,21 @@ def test_training_and_validation_rows_share_their_threads(monkeypatch: pytest.Mo
     assert model.digest_ == alone.digest_
     assert len(made) == 1
     assert not any(thread.is_alive() for thread in made[0].threads)
+
+
+def test_calls_of_kernels_are_short_for_many_classes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ctrl-C is noticed between two calls, and a state for each class takes longer than the columns."""
+    spans, advance = [], kernels.advance
+
+    def noted(*given: Any) -> Any:
+        spans.append(given[-1] - given[-2])
+        return advance(*given)
+
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(600, 3)), np.arange(600) % 100
+    model = el.AdaBoostClassifier(n_estimators=2)
+    digest = clone(model).fit(X, y).digest_
+    monkeypatch.setattr(kernels, "advance", noted)
+    monkeypatch.setattr(shard, "CELLS_PER_HISTOGRAM", 101 * shard.CELLS_PER_STATE * 50)
+    assert clone(model).fit(X, y).digest_ == digest
+    assert max(spans) <= 50

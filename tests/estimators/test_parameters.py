@@ -13,6 +13,7 @@ from electorate import (
     AdaBoostRegressor,
     CrossFittedClassifier,
     MedBoostRegressor,
+    Pool,
     QuadBoostClassifier,
     QuadBoostRegressor,
     RegressionTrees,
@@ -69,6 +70,22 @@ def test_integers_of_any_size_are_limits(model: Any, name: str) -> None:
         model.set_params(n_estimators=3)
     predicted = [clone(model).set_params(**{name: limit}).fit(X, y).predict(X) for limit in (1000, 10**30)]
     np.testing.assert_array_equal(*predicted)
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        MedBoostRegressor(Pool(4, n_values=np.int8(3)), n_estimators=np.int8(3)),
+        MedBoostRegressor(RegressionTrees(np.int8(9)), n_estimators=np.int8(3), early_stopping=True),
+        QuadBoostRegressor(RegressionTrees(np.int8(3)), n_estimators=np.int8(3), early_stopping=True),
+    ],
+    ids=["values of a pool", "levels", "rounds"],
+)
+def test_integers_of_few_bits(model: Any) -> None:
+    """Sizes are computed from them, which do not fit into 8 bits."""
+    X = np.random.default_rng(0).normal(size=(80, 3))
+    model.fit(X, X[:, 0])
+    assert len(model.steps_) <= 3
 
 
 def test_more_parts_than_rows() -> None:

@@ -286,6 +286,17 @@ def test_bad_lists_of_models_are_refused():
     assert model.get_params()["stumps"].n_estimators == 2
 
 
+@pytest.mark.parametrize("weights", [None, [1, 1]])
+def test_models_without_probabilities_are_refused_before_any_fit(weights):
+    class Fails(DummyClassifier):
+        def fit(self, X, y, sample_weight=None):
+            raise AssertionError
+
+    stack = StackedClassifier([("first", Fails()), ("linear", Ridge())], weights=weights)
+    with pytest.raises(TypeError, match="'linear' is a Ridge, which has no predict_proba"):
+        stack.fit([[0.0], [1.0], [2.0], [3.0]], [0, 1, 0, 1])
+
+
 # ---------------------------------------------------------------- files
 
 

@@ -1,5 +1,6 @@
 """Trees that may only rise or fall with some columns: the vote does so too, and nothing else about a fit changes."""
 
+import itertools
 from typing import Any
 
 import numpy as np
@@ -9,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.base import clone, is_regressor
 
+import electorate
 from electorate import (
     AdaBoostClassifier,
     AdaBoostRClassifier,
@@ -27,6 +29,7 @@ from electorate import (
     load,
 )
 from electorate.messages import SplitArrays
+from electorate.registry import ALGORITHMS
 from electorate.voters.monotone import clipped
 
 MODELS = {
@@ -115,6 +118,33 @@ def test_noise_does_not_turn_a_tree_around(leaves: str) -> None:
         for model in models:
             fitted = model.set_params(n_estimators=5).fit(X, y, sample_weight=weight)
             assert least_rise(fitted, X, signs, rows=8) >= 0, (seed, model)
+
+
+@pytest.mark.parametrize("name", ALGORITHMS)
+def test_every_booster_keeps_trees_monotone_or_refuses(name: str) -> None:
+    """Whatever the leaves, the criterion, the steps that it has, missing values and weights."""
+    kind, n_kept = getattr(electorate, name), 0
+    regression = is_regressor(kind())
+    leaves = [None] if regression else ["label", "log_odds", "gentle"]
+    options = [{"learning_rate": rate} for rate in (1.0, 0.3) if "learning_rate" in kind().get_params()]
+    options += [{"step": 1}] if "step" in kind().get_params() else []
+    options = options or [{}]
+    for seed, leaf, option in itertools.product(range(4), leaves, options):
+        rng = np.random.default_rng(seed)
+        X = rng.normal(size=(40, 3)).round(1)
+        X[rng.random(X.shape) < 0.1 * seed] = np.nan
+        y: Any = rng.normal(size=40) if regression else rng.permutation(np.arange(40) % 3 > 0)
+        trees = RegressionTrees(3) if regression else Trees(3, leaves=leaf, criterion=["gini", "edge"][seed % 2])
+        model = kind(trees.set_params(monotonic_cst=SIGNS), n_estimators=4, **option)
+        try:
+            model.fit(X, y, sample_weight=rng.random(40) if seed > 1 else None)
+        except ValueError as error:
+            assert "monotone" in str(error)  # noqa: PT017
+        else:
+            assert least_rise(model, X, rows=8) >= 0, (seed, model)
+            n_kept += 1
+    kept = {type(model).__name__ for model in MODELS.values()}
+    assert n_kept == (4 * len(leaves) * len(options) if name in kept else 0)
 
 
 @pytest.mark.parametrize("name", MODELS)
