@@ -1,7 +1,7 @@
 """Makes the pictures of plots.md: `python docs/gallery.py FOLDER [NAME ...]`. Small data, always the same.
 
-Figures 5 and 6 take a minute each, the others seconds. Where data are simulated, the Bayes rule is known; the others
-come with scikit-learn.
+A few seconds each. Where data are simulated, the Bayes rule is known; the others come with scikit-learn. Figures of the
+papers are made by `electorate reproduce`.
 """
 
 import sys
@@ -38,7 +38,6 @@ from electorate import (
 )
 from electorate.report.regression import figure_2
 from electorate.simulate import XD6, TwoNorm
-from electorate.studies.adaboost_r_figures import figure_5, figure_6
 
 MOST_BYTES = 80_000
 
@@ -145,8 +144,6 @@ PICTURES: dict[str, Callable[[], Any]] = {
     "robust_error": robust,
     "intervals": intervals,
     "figure_2": figure_2,
-    "figure_5": lambda: figure_5().figure_,
-    "figure_6": lambda: figure_6().figure_,
 }
 
 
