@@ -22,7 +22,11 @@ DATA = Path(os.environ.get("ELECTORATE_DATA", Path(__file__).parents[3] / "share
 pytestmark = pytest.mark.skipif(not (DATA / "DATASETS.json").exists(), reason="the data sets are not here")
 OTHER_READINGS = tuple(readings.named(name, one) for name, one in product(readings.ALGORITHMS, readings.READINGS))
 TABLES = {  # the algorithms of every table
-    "quadboost": {"1": quadboost.ALGORITHMS, quadboost.LONGER: ("AdaBoost",)},
+    "quadboost": {
+        "1": quadboost.ALGORITHMS,
+        quadboost.LONGER: ("AdaBoost",),
+        quadboost.REWEIGHTED: tuple(quadboost.PENALTY),
+    },
     "vadaboost": vadaboost.ALGORITHMS,
     "deepboost": {
         **deepboost.ALGORITHMS,
