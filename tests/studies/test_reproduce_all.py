@@ -27,12 +27,13 @@ TABLES = {  # the algorithms of every table
         quadboost.LONGER: ("AdaBoost",),
         quadboost.REWEIGHTED: tuple(quadboost.PENALTY),
     },
-    "vadaboost": vadaboost.ALGORITHMS,
+    "vadaboost": {**vadaboost.ALGORITHMS, vadaboost.LARGER: (vadaboost.ABOVE,)},
     "deepboost": {
         **deepboost.ALGORITHMS,
         readings.TABLE: OTHER_READINGS,
         **{key: deepboost.ALGORITHMS[table] for key, table in choice.TABLES.items()},
         **dict.fromkeys(complexities.TABLES, (complexities.ALGORITHM,)),
+        **{key: deepboost.ALGORITHMS[table] for key, table in deepboost.AGAIN.items()},
     },
     "adaboost_r": {"4": adaboost_r.ALGORITHMS, "4.1": adaboost_r.LARGER_ALGORITHMS},
 }
