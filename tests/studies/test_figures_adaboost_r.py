@@ -28,7 +28,15 @@ from electorate.studies.adaboost_r_figures import (
     whole_law,
 )
 from electorate.studies.adaboost_r_illustrations import QUICK as FEW_ROUNDS
-from electorate.studies.adaboost_r_illustrations import RATES, THETAS, local_graphs, stages
+from electorate.studies.adaboost_r_illustrations import (
+    RATES,
+    THETAS,
+    graph_of,
+    local_graphs,
+    observed,
+    stages,
+    violations,
+)
 from electorate.studies.request import Request
 from electorate.studies.runs import Row
 from electorate.theory.margins import Margins
@@ -154,20 +162,21 @@ def test_figure_2_the_bound_moves_to_the_right() -> None:
     """Theorem 1 for every theta; recomputed from the votes and the edges of the model itself."""
     few, many = stages(FEW_ROUNDS)
     X, y = XD6(noise=0.0).sample(FEW_ROUNDS.rows, 0)
-    model = AdaBoostRClassifier(Rules(FEW_ROUNDS.max_terms), n_estimators=many.rounds).fit(X, y)
+    model = AdaBoostRClassifier(Rules(FEW_ROUNDS.max_terms), n_estimators=many["rounds"]).fit(X, y)
     scores = np.where(y == 1, 1, -1) * model.decision_function(X)
-    observed = [np.mean(np.tanh(scores / 2) <= theta) for theta in THETAS.tolist()]
-    np.testing.assert_allclose(many.margins.margin_error(THETAS), observed, atol=1e-12)
+    np.testing.assert_allclose(observed(many), [np.mean(np.tanh(scores / 2) <= theta) for theta in THETAS.tolist()])
     factor = np.exp(-0.5 * np.sum(model.history_["edge"] ** 2))
-    np.testing.assert_allclose(many.bound, np.maximum(1, (1 + THETAS) / (1 - THETAS)) * factor)
-    assert few.violations == many.violations == 0
+    np.testing.assert_allclose(many["bound"], np.maximum(1, (1 + THETAS) / (1 - THETAS)) * factor)
+    assert violations(few) == violations(many) == 0
+    assert violations({**many, "bound": [0.0] * len(THETAS)}) > 0
 
 
 def test_figure_3_has_stairs_where_the_paper_says() -> None:
-    for rate, graph in local_graphs().items():
+    for one in local_graphs():
+        rate, graph = one["eta"], graph_of(one)
         assert sorted(graph.values) == pytest.approx([2 * rate - 1, 1 - 2 * rate])
         assert graph.margin_error([-1.0, 0.0, 1.0]) == pytest.approx([0, rate, 1])
-    assert set(local_graphs()) == set(RATES)
+    assert [one["eta"] for one in local_graphs()] == list(RATES)
 
 
 def test_the_command_writes_a_picture_and_a_table(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
