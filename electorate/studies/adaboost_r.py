@@ -215,19 +215,23 @@ def page(request: Request, rows: list[Row]) -> str:
 
 
 def count_lines(figure: StudyTable, rows: list[Row]) -> list[str]:
-    """How often each algorithm is best and worst, of equals all, as the last rows of Figure 4 count them."""
+    """How often each algorithm is best, second and worst, of equals all, beside the last rows of Figure 4."""
     cells = cells_of(figure, rows)
     domains = [name for name in figure.published if any(cell.data == name and cell.errors for cell in cells)]
     errors = {
         "ours": np.array([[cell.mean for cell in cells if cell.data == name] for name in domains]),
-        "published": np.array([FIGURE_4[name] for name in domains]),
+        "from the printed errors": np.array([FIGURE_4[name] for name in domains]),
     }
     lines = []
     for whose, found in errors.items():
         if len(found):
             halves = found.reshape(len(found), len(ROUNDS), len(MODELS))
-            for what, ends in (("best", halves.min(axis=2)), ("worst", halves.max(axis=2))):
-                lines.append([what, whose, *(np.abs(halves - ends[..., None]) < TIED).sum(axis=0).ravel().tolist()])
+            best, worst = (
+                np.abs(halves - end) < TIED for end in (halves.min(2, keepdims=True), halves.max(2, keepdims=True))
+            )
+            for what, mask in (("best", best), ("second", ~best & ~worst), ("worst", worst)):
+                lines.append([what, whose, *mask.sum(axis=0).ravel().tolist()])
+    lines += [[what, "printed", *numbers] for what, numbers in COUNTS.items()]
     head = " | ".join(("counts", f"{len(domains)} domains", *figure.algorithms))
     return [*markdown_table(head, lines), ""]
 

@@ -63,10 +63,6 @@ class Plan:
     rows: int = 300
     samples: int = 2
 
-    @property
-    def largest(self) -> int:
-        return max(self.terms)
-
 
 PAPER = Plan()
 QUICK = Plan((2, 3), (5, 30), (30, 60), rows=120, samples=1)
@@ -84,10 +80,10 @@ def sizes(unit: Unit) -> tuple[int, float]:
 def units(request: Request, plan: Plan) -> list[Unit]:
     """What a request needs. The table of a unit is the number of its figure, or 6.1 for the long run."""
     numbers = (request.number,) if request.what.startswith("figure") else tuple(OF_FIGURE)
-    terms = plan.terms if request.what == "table 5" else (plan.largest,)
+    terms = plan.terms if request.what == "table 5" else (plan.terms[-1],)
     samples = range(request.repeats or plan.samples)
     if request.what == "table 6":
-        return [Unit("6.1", f"r = {plan.largest}, noise {rate:.0%}", k) for k, rate in product(samples, (0.2, 0.4))]
+        return [Unit("6.1", f"r = {plan.terms[-1]}, noise {rate:.0%}", k) for k, rate in product(samples, (0.2, 0.4))]
     every = product(samples, terms, plan.rates, numbers)
     return [Unit(str(number), f"r = {r}, noise {rate:.0%}", sample) for sample, r, rate, number in every]
 
@@ -98,13 +94,12 @@ def run_unit(unit: Unit, plan: Plan) -> list[Outcome]:
     problem = DOMAINS[OF_FIGURE[int(unit.table[0])]](noise=rate)
     names, rounds = ((OURS,), plan.many) if long else (tuple(ALGORITHMS), plan.rounds)
     found = {name: one_fit(name, problem, plan, r, rounds, unit.split) for name in names}
-    return [
-        Outcome(f"{name}, T = {number}", test.margin_error(0.0), 0.0, facts, voters=number)
-        for place, number in enumerate(rounds)
-        for name, stages in found.items()
-        for training, test in [stages[place]]
-        for facts in [_facts(name, {n: s[place][1] for n, s in found.items()}, training, problem, r == plan.largest)]
-    ]
+    outcomes = []
+    for (place, number), name in product(enumerate(rounds), names):
+        graphs = {other: stages[place][1] for other, stages in found.items()}
+        facts = _facts(name, graphs, found[name][place][0], problem, r == plan.terms[-1])
+        outcomes.append(Outcome(f"{name}, T = {number}", graphs[name].margin_error(0.0), 0.0, facts, voters=number))
+    return outcomes
 
 
 def one_fit(name: str, problem: Bits, plan: Plan, r: int, rounds: Sequence[int], seed: int) -> list[tuple[Any, Any]]:
@@ -137,7 +132,7 @@ def _at(stages: Iterator[Margins], rounds: Sequence[int]) -> list[Margins]:
 def _facts(name: str, graphs: dict[str, Margins], training: Margins, problem: Bits, keep: bool) -> dict[str, Any]:
     """keep: whether to store the graphs."""
     test, bayes = graphs[name], problem.bayes_margins()
-    facts: dict[str, Any] = {
+    areas = {
         "training_error": training.margin_error(0.0),
         "training_area": training.area,
         "left": left_area(test),
@@ -145,7 +140,7 @@ def _facts(name: str, graphs: dict[str, Margins], training: Margins, problem: Bi
         "distance": distance(test, bayes),
         "bayes": bayes.margin_error(-1e-12),
     }
-    facts = {key: round(float(value), 5) for key, value in facts.items()}
+    facts: dict[str, Any] = {key: round(float(value), 5) for key, value in areas.items()}
     curves = {"training": training, "test": test} if keep else {}
     return facts | {key: np.round(graph.margin_error(GRID), 4).tolist() for key, graph in curves.items()}
 
@@ -173,39 +168,33 @@ def distance(one: Margins, other: Margins) -> float:
 # ---------------------------------------------------------------- claims on all curves
 
 
-def claims(rows: Sequence[Row]) -> dict[str, tuple[int, int]]:
-    """How often what the paper says about its curves holds, and of how many: for every domain and r."""
+def claims(rows: Sequence[Row]) -> dict[str, dict[str, list[bool]]]:
+    """By domain and r, for each claim of the paper whether it holds, curve by curve."""
     curves: dict[Any, dict[str, Any]] = {}
     for row in rows:
         name, number = row.outcome.algorithm.split(", T = ")
         if "." not in row.unit.table:
-            curves.setdefault((row.unit, int(number)), {})[name] = row.outcome
-    found: dict[str, list[bool]] = {}
+            curves.setdefault((row.unit, number), {})[name] = row.outcome
+    found: dict[str, dict[str, list[bool]]] = {}
     for (unit, _), of in curves.items():
-        first = min(of, key=lambda name: of[name].chosen["left"])
-        fits = [of[name].chosen["training_area"] for name in (FASTEST, "discrete AdaBoost", OURS)]
-        where = f"{OF_FIGURE[int(unit.table)]}, r = {sizes(unit)[0]}"
+        areas = [of[name].chosen["training_area"] for name in (FASTEST, "discrete AdaBoost", OURS)]
         held = {
-            "least area left of 0": first == OURS,
+            "least area left of 0": min(of, key=lambda name: of[name].chosen["left"]) == OURS,
             "lowest for most theta <= 0": of[OURS].chosen["lowest"] > 0.5,
             "least test error": of[OURS].error <= min(one.error for one in of.values()),
-            "training margins: real, discrete, R": fits == sorted(fits),
+            "training margins: real, discrete, R": areas == sorted(areas),
         }
+        of_domain = found.setdefault(f"{OF_FIGURE[int(unit.table)]}, r = {sizes(unit)[0]}", {})
         for what, holds in held.items():
-            found.setdefault(f"{where}: {what}", []).append(bool(holds))
-    return {what: (sum(held), len(held)) for what, held in found.items()}
+            of_domain.setdefault(what, []).append(bool(holds))
+    return found
 
 
 def claim_lines(rows: Sequence[Row]) -> list[str]:
     """A line for each domain and r, a column for each claim."""
-    table: dict[str, dict[str, str]] = {}
-    for key, (held, every) in claims(rows).items():
-        where, what = key.split(": ", 1)
-        table.setdefault(where, {})[what] = f"{held} of {every}"
-    if not table:
-        return []
-    head = " | ".join(("curves", *next(iter(table.values()))))
-    return [*markdown_table(head, [[where, *cells.values()] for where, cells in sorted(table.items())], "lrrrr"), ""]
+    found = sorted(claims(rows).items())
+    lines = [[where, *(f"{sum(held)} of {len(held)}" for held in of.values())] for where, of in found]
+    return [*markdown_table(" | ".join(("curves", *found[0][1])), lines, "lrrrr"), ""] if found else []
 
 
 def plateau_lines(rows: Sequence[Row]) -> list[str]:
@@ -227,23 +216,16 @@ def plateau_lines(rows: Sequence[Row]) -> list[str]:
 
 def draw(rows: Sequence[Row], number: int, part: str, plan: Plan) -> Any:
     """A panel for each rate and for the least and largest T; the mean graphs of the samples. part: training or test."""
-    ends = plan.rounds[0], plan.rounds[-1]
+    ends, stored = (plan.rounds[0], plan.rounds[-1]), dict[tuple[str, ...], list[Any]]()
+    for row in rows:
+        if part in row.outcome.chosen:
+            stored.setdefault((*row.unit[:2], row.outcome.algorithm), []).append(row.outcome.chosen[part])
     look = {"sharex": True, "sharey": True, "layout": "constrained", "squeeze": False}
     shape = len(ends), len(plan.rates)
     figure, grid = pyplot(draw).subplots(*shape, figsize=(1.9 * shape[1] + 0.8, 1.8 * shape[0] + 0.7), **look)
     for (k, rounds), (j, rate) in product(enumerate(ends), enumerate(plan.rates)):
-        panel, data = grid[k][j], f"r = {plan.largest}, noise {rate:.0%}"
-        graphs = {
-            name: np.mean(
-                [
-                    row.outcome.chosen[part]
-                    for row in rows
-                    if row.unit[:2] == (str(number), data) and row.outcome.algorithm == f"{name}, T = {rounds}"
-                ],
-                axis=0,
-            )
-            for name in ALGORITHMS
-        }
+        panel, place = grid[k][j], (str(number), f"r = {plan.terms[-1]}, noise {rate:.0%}")
+        graphs = {name: np.mean(stored[*place, f"{name}, T = {rounds}"], axis=0) for name in ALGORITHMS}
         if part == "test":
             graphs[BAYES] = DOMAINS[OF_FIGURE[number]](noise=rate).bayes_margins().margin_error(GRID)
         for (name, graph), style in zip(graphs.items(), lines(), strict=False):

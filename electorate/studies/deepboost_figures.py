@@ -75,12 +75,9 @@ def figure_4(folder: Path, plan: Plan = PAPER) -> list[dict[str, Any]]:
 
 def facts(margins_of: list[dict[str, Any]]) -> dict[str, dict[str, float]]:
     """Of each algorithm in the rows of Figure 4: the least margin, the tenth and half of the rows, and the mean."""
-    at = {"minimum": 0.0, "10%": 0.1, "median": 0.5}
-    return {
-        one["algorithm"]: {name: float(np.quantile(one["margins"], q)) for name, q in at.items()}
-        | {"mean": float(np.mean(one["margins"]))}
-        for one in margins_of
-    }
+    names = "minimum", "10%", "median", "mean"
+    values = [(*np.quantile(one["margins"], (0.0, 0.1, 0.5)), np.mean(one["margins"])) for one in margins_of]
+    return {one["algorithm"]: dict(zip(names, of, strict=True)) for one, of in zip(margins_of, values, strict=True)}
 
 
 def reproduce(request: Request) -> str:

@@ -313,49 +313,37 @@ def page(request: Request, rows: list[Row]) -> str:
 
 def time_lines(rows: list[Row]) -> list[str]:
     """The last row of Table 1."""
-    took = [
-        [row.outcome.seconds for row in rows if row.unit.table == "1" and row.outcome.algorithm == name]
-        for name in ALGORITHMS
-    ]
-    if not all(took):
-        return []
-    each = zip(ALGORITHMS, [float(np.mean(one)) for one in took], PUBLISHED_SECONDS, strict=True)
-    lines = [[name, f"{ours:.3f}", f"{theirs:.3f}", f"{theirs / ours:.1f}"] for name, ours, theirs in each]
-    text = "Mean seconds per run, the choice of parameters included: processor time here, on one core."
-    return [
-        "## Mean running time",
-        "",
-        text,
-        "",
-        *markdown_table("algorithm | ours | published | ratio", lines, "lrrr"),
-        "",
-    ]
+    head, lines = "mean seconds per run, on one core, with the choice of parameters | ours | published | ratio", []
+    for name, theirs in zip(ALGORITHMS, PUBLISHED_SECONDS, strict=True):
+        took = [row.outcome.seconds for row in rows if row.unit.table == "1" and row.outcome.algorithm == name]
+        if took:
+            lines.append([name, f"{np.mean(took):.3f}", f"{theirs:.3f}", f"{theirs / np.mean(took):.1f}"])
+    return [*markdown_table(head, lines, "lrrr"), ""] if lines else []
 
 
 def reweighted_lines(rows: list[Row]) -> list[str]:
     """Errors with and without re-weighting on the splits that were run with both."""
     lines = []
     for algorithm in PENALTY:
-        found = {row.unit: row.outcome.error for row in rows if row.outcome.algorithm == algorithm}
-        both = [unit for unit in found if unit.table == REWEIGHTED and unit._replace(table="1") in found]
-        names = sorted({unit.data for unit in both})
-        pairs = {n: [(found[u._replace(table="1")], found[u]) for u in both if u.data == n] for n in names}
-        means = 100 * np.array([np.mean(pairs[name], axis=0) for name in names]).reshape(-1, 2)
-        if len(means):
+        found = {row.unit: 100 * row.outcome.error for row in rows if row.outcome.algorithm == algorithm}
+        pairs: dict[str, list[tuple[float, float]]] = {}
+        for unit in found:
+            if unit.table == REWEIGHTED and unit._replace(table="1") in found:
+                pairs.setdefault(unit.data, []).append((found[unit._replace(table="1")], found[unit]))
+        if pairs:
+            means = np.array([np.mean(both, axis=0) for both in pairs.values()])
             gap = means[:, 1] - means[:, 0]
-            record = ", ".join(str(int(np.sum(found))) for found in (gap < -1e-9, np.abs(gap) <= 1e-9, gap > 1e-9))
-            p = f"{paired_tests.sign_test(gap):.4f}"
-            ends = f"{means[:, 0].mean():.2f}", f"{means[:, 1].mean():.2f}"
-            lines.append([algorithm, len(names), len(both), *ends, f"{gap.mean():+.2f}", record, p])
-    if not lines:
-        return []
+            record = ", ".join(str(int(np.sum(side))) for side in (gap < -1e-9, np.abs(gap) <= 1e-9, gap > 1e-9))
+            ends = *(f"{x:.2f}" for x in means.mean(axis=0)), f"{gap.mean():+.2f}", record
+            runs = sum(map(len, pairs.values()))
+            lines.append([algorithm, len(pairs), runs, *ends, f"{paired_tests.sign_test(gap):.4f}"])
     text = (
         "Section 3.1 says that it might be advantageous to re-weight voters. Mean test errors in percent without and "
-        "with re-weighting, each with its own choice of parameters, on the same splits; wins, ties and losses of "
-        "re-weighting, and the two-sided sign test."
+        "with it, each with its own choice of parameters, on the same splits; its wins, ties and losses; sign test."
     )
-    head = "algorithm | sets | splits | without | with re-weighting | difference | wins, ties, losses | sign test p"
-    return ["## Re-weighting (section 3.1)", "", text, "", *markdown_table(head, lines, "lrrrrrlr"), ""]
+    head = "algorithm | sets | runs | without | with re-weighting | difference | wins, ties, losses | p"
+    table = markdown_table(head, lines, "lrrrrrlr")
+    return ["## Re-weighting (section 3.1)", "", text, "", *table, ""] if lines else []
 
 
 def longer_lines(rows: list[Row]) -> list[str]:

@@ -27,6 +27,7 @@ OFFERS = {
 }
 BOUND_LAMS = (0.0, 0.9)
 ALPHAS = np.linspace(-0.5, 1.0, 151).round(2)
+CURVES = ("lam", "step", "alpha", "V", "U")
 BEFORE = 10  # rounds before the voter of figure 1
 LAMS = (0.0, 0.5)
 LEVELS = (0.1, 0.01, 0.001)  # of n^2
@@ -67,11 +68,8 @@ def figure_1() -> list[dict[str, Any]]:
         weights = np.exp(-sign * before)
         right = model.estimators_[BEFORE].predict(X) == y
         cost, bound = cost_and_bound(weights / weights.sum(), right, lam, ALPHAS)
-        step = float(model.steps_[BEFORE])
-        found += [
-            {"lam": lam, "step": step, "alpha": a, "V": v, "U": u}
-            for a, v, u in zip(*map(np.ndarray.tolist, (ALPHAS, cost, bound)), strict=True)
-        ]
+        columns = np.column_stack([ALPHAS, cost, bound]).tolist()
+        found += [dict(zip(CURVES, (lam, float(model.steps_[BEFORE]), *one), strict=True)) for one in columns]
     return found
 
 
