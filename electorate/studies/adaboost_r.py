@@ -27,7 +27,7 @@ from electorate.studies import adaboost_r_illustrations as illustrations
 from electorate.studies.binary_sets import BinarySet, Source, doubt, files_of, read_set, with_files
 from electorate.studies.pages import TIED, StudyTable, cells_of, doubt_lines, introduction, once, table_lines
 from electorate.studies.request import Request, markdown_table
-from electorate.studies.runs import Outcome, Row, Unit, results_of
+from electorate.studies.runs import Outcome, Row, Unit, read_results, results_of
 
 OFFERS = {"figure 4": "test errors on 25 domains after 10 and 50 rounds, and XD6 with larger rules"}
 OFFERS |= figures.OFFERS | illustrations.OFFERS
@@ -210,7 +210,8 @@ def page(request: Request, rows: list[Row]) -> str:
     every = tables(request.data)
     lines = introduction("AdaBoost_R", __doc__, rows, request.quick)
     lines += [*table_lines(every[0], rows), *count_lines(every[0], rows), *time_lines(rows)]
-    lines += table_lines(every[1], rows)
+    curves = figures.claim_lines(read_results(request.results("adaboost_r-figures")))
+    lines += [*table_lines(every[1], rows), "## Figures 5 and 6: how many curves are as the paper says", "", *curves]
     return "\n".join([*lines, *doubt_lines(every)])
 
 

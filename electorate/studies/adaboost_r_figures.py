@@ -246,7 +246,7 @@ def reproduce(request: Request) -> str:
     plan = QUICK if request.quick else PAPER
     rows = results_of(request, "adaboost_r-figures", partial(units, request, plan), partial(run_unit, plan=plan))
     quick = " A quick run: few rows and rounds." if request.quick else ""
-    text = f"{plan.samples} samples of {plan.rows} rows; margins by eq. 9; test graphs are exact.{quick}"
+    text = f"{len({r.unit.split for r in rows})} sample(s) of {plan.rows} rows; margins by eq. 9.{quick}"
     title = f"# AdaBoost_R, {request.what}: {OFFERS[request.what]}"
     if request.what.startswith("table"):
         body = claim_lines(rows) if request.number == 5 else plateau_lines(rows)
