@@ -5,10 +5,6 @@ import re
 import pytest
 from index_rows import DATA, ROWS, STORED
 
-from electorate import AdaBoostClassifier, Stumps
-from electorate.studies import deepboost
-from electorate.studies.binary_sets import read_set
-
 needs_data = pytest.mark.skipif(not (DATA / "DATASETS.json").exists(), reason="the data sets are not here")
 
 
@@ -37,16 +33,3 @@ def test_every_table_and_figure_of_the_papers_has_a_row() -> None:
         section = text[text.index(f"### {paper} (") :]
         for name in names:
             assert f"\n| {name} |" in section, (paper, name)
-
-
-@needs_data
-def test_duplicate_stumps_of_adaboost() -> None:
-    """Section 4 of DeepBoost: "a 5% duplication of stumps"; here the share of 100 rounds that find a stump again."""
-    shares = {}
-    for name in deepboost.SMALL:
-        data = read_set(deepboost.SETS[name], DATA)
-        train = deepboost.split(len(data.y), 0)[0]
-        model = AdaBoostClassifier(Stumps(), n_estimators=100).fit(data.X[train], data.y[train])
-        texts = [voter.to_text() for voter in model.estimators_]
-        shares[name] = 1 - len(set(texts)) / len(texts)
-    assert min(shares.values()) > 0.05, shares
