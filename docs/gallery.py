@@ -1,7 +1,7 @@
 """Makes the pictures of plots.md: `python docs/gallery.py FOLDER [NAME ...]`. Small data, always the same.
 
-Figures 5 and 6 take a minute each, the others seconds. Where data are simulated, the Bayes rule is known; the others
-come with scikit-learn.
+A few seconds each. Where data are simulated, the Bayes rule is known; the others come with scikit-learn. Figures of the
+papers are made by `electorate reproduce`.
 """
 
 import sys
@@ -19,10 +19,6 @@ from electorate import (
     AdaBoostRClassifier,
     BoundDisplay,
     Columns,
-    CostDisplay,
-    CumulativeMarginsDisplay,
-    DeepBoostClassifier,
-    EBBoostClassifier,
     IntervalDisplay,
     MarginDisplay,
     MedBoostRegressor,
@@ -33,12 +29,8 @@ from electorate import (
     Rules,
     ShapeDisplay,
     Trees,
-    TreeSizesDisplay,
-    VadaBoostClassifier,
 )
-from electorate.report.regression import figure_2
-from electorate.simulate import XD6, TwoNorm
-from electorate.studies.adaboost_r_figures import figure_5, figure_6
+from electorate.simulate import XD6
 
 MOST_BYTES = 80_000
 
@@ -60,37 +52,6 @@ def margins() -> Any:
 def bounds() -> Any:
     X, y = XD6(noise=0.05).sample(300, 0)
     return BoundDisplay.from_estimator(AdaBoostClassifier(Trees(4), n_estimators=150).fit(X, y)).figure_
-
-
-def cumulative() -> Any:
-    X, y = TwoNorm(noise=0.1).sample(300, 0)
-    models = {
-        "AdaBoost": AdaBoostClassifier(Trees(4), n_estimators=100),
-        "AdaBoost-L1": DeepBoostClassifier(Trees(4), beta=0.01, lam=0.0, n_estimators=100),
-        "DeepBoost": DeepBoostClassifier(Trees(4), beta=0.005, lam=0.005, n_estimators=100),
-    }
-    fitted = {name: model.fit(X, y) for name, model in models.items()}
-    return CumulativeMarginsDisplay.from_estimators(fitted, X, y).plot_panels().figure_
-
-
-def sizes() -> Any:
-    X, y = cancer()
-    models = {
-        "AdaBoost-L1": DeepBoostClassifier(Trees(4), beta=0.001, lam=0.0, n_estimators=60),
-        "DeepBoost": DeepBoostClassifier(Trees(4), beta=0.001, lam=0.002, n_estimators=60),
-    }
-    return TreeSizesDisplay.from_estimators({name: model.fit(X, y) for name, model in models.items()}).figure_
-
-
-def costs() -> Any:
-    X, y = TwoNorm(noise=0.02).sample(600, 0)
-    models = {
-        "AdaBoost, squared": AdaBoostClassifier(n_estimators=150),
-        "VadaBoost, lam = 0": VadaBoostClassifier(lam=0.0, n_estimators=150),
-        "VadaBoost, lam = 0.5": VadaBoostClassifier(lam=0.5, n_estimators=150),
-        "EBBoost, lam = 0.5": EBBoostClassifier(lam=0.5, n_estimators=150),
-    }
-    return CostDisplay.from_estimators({name: model.fit(X, y) for name, model in models.items()}, len(y)).figure_
 
 
 def path() -> Any:
@@ -137,16 +98,10 @@ def intervals() -> Any:
 PICTURES: dict[str, Callable[[], Any]] = {
     "margins": margins,
     "bounds": bounds,
-    "cumulative_margins": cumulative,
-    "tree_sizes": sizes,
-    "costs": costs,
     "path": path,
     "shapes": shapes,
     "robust_error": robust,
     "intervals": intervals,
-    "figure_2": figure_2,
-    "figure_5": lambda: figure_5().figure_,
-    "figure_6": lambda: figure_6().figure_,
 }
 
 

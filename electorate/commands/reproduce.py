@@ -23,7 +23,8 @@ After Ctrl-C or a crash the same command resumes."""
 PAPERS = ("quadboost", "vadaboost", "deepboost", "adaboost_r", "locmedboost")  # modules of electorate.studies
 STUDIES = (*PAPERS, "certificates", "peers")
 EVERY = "all"
-NUMBERED = {"table": "", "figure": "", "theorem": " (runs an experiment that checks it)"}
+CHECKED = " (runs an experiment that checks it)"
+NUMBERED = {"table": "", "figure": "", "theorem": CHECKED, "lemma": CHECKED}
 
 
 def add_options(one: argparse.ArgumentParser) -> None:

@@ -103,12 +103,16 @@ class QuantilesDisplay(Display):
         finish(ax, plain(self.name), "output", "best")
 
 
-def figure_2() -> Any:
-    """The paper's Figure 2: nine lines with equal weights, rho / c = 0.25; in (b) beside a target. A figure."""
-    figure, (left, right) = pyplot(QuantilesDisplay).subplots(1, 2, figsize=(10, 4), sharey=True, layout="constrained")
+def nine_lines() -> tuple[Floats, Floats]:
+    """Return x and [x, line]: the voters of the paper's Figure 2."""
     x = np.linspace(0.0, 1.0, POINTS)
     slopes = np.array([0.9, -0.3, 0.5, -0.7, 0.2, 0.8, -0.5, 0.1, -0.4])
-    predictions = np.linspace(-0.4, 0.4, 9) + np.outer(x - 0.5, slopes)
+    return x, np.linspace(-0.4, 0.4, 9) + np.outer(x - 0.5, slopes)
+
+
+def figure_2(x: Floats, predictions: Floats) -> Any:
+    """The paper's Figure 2: lines with equal weights, rho / c = 0.25; in (b) beside a target. A figure."""
+    figure, (left, right) = pyplot(QuantilesDisplay).subplots(1, 2, figsize=(10, 4), sharey=True, layout="constrained")
     display = QuantilesDisplay.from_voters(x, predictions, rho=0.25).plot(left)
     at = int(0.7 * POINTS)
     near = (float(x[at]), float(display.middle[at]) - 0.02, 0.16)

@@ -126,7 +126,12 @@ class CostDisplay(Display):
     @classmethod
     def from_estimators(cls, estimators: Mapping[str, Any], n_rows: int, *, ax: Any = None) -> Self:
         """Cost (3) of fitted VadaBoosts and EBBoosts on n_rows training rows, and AdaBoost's cost, squared."""
-        return cls({name: _cost(name, model, n_rows) for name, model in estimators.items()}).plot(ax)
+        return cls(cls.costs_of(estimators, n_rows)).plot(ax)
+
+    @staticmethod
+    def costs_of(estimators: Mapping[str, Any], n_rows: int) -> dict[str, Floats]:
+        """The numbers that `from_estimators` draws."""
+        return {name: _cost(name, model, n_rows) for name, model in estimators.items()}
 
     def _draw(self, ax: Any) -> None:
         self._draw_curves([(name, np.arange(1, len(cost) + 1), 1 + cost) for name, cost in self.costs.items()])

@@ -27,7 +27,7 @@ from electorate.studies import adaboost_r_illustrations as illustrations
 from electorate.studies.binary_sets import BinarySet, Source, doubt, files_of, read_set, with_files
 from electorate.studies.pages import TIED, StudyTable, cells_of, doubt_lines, introduction, once, table_lines
 from electorate.studies.request import Request, markdown_table
-from electorate.studies.runs import Outcome, Row, Unit, results_of
+from electorate.studies.runs import Outcome, Row, Unit, read_results, results_of
 
 OFFERS = {"figure 4": "test errors on 25 domains after 10 and 50 rounds, and XD6 with larger rules"}
 OFFERS |= figures.OFFERS | illustrations.OFFERS
@@ -210,24 +210,29 @@ def page(request: Request, rows: list[Row]) -> str:
     every = tables(request.data)
     lines = introduction("AdaBoost_R", __doc__, rows, request.quick)
     lines += [*table_lines(every[0], rows), *count_lines(every[0], rows), *time_lines(rows)]
-    lines += table_lines(every[1], rows)
+    curves = figures.claim_lines(read_results(request.results("adaboost_r-figures")))
+    lines += [*table_lines(every[1], rows), "## Figures 5 and 6: how many curves are as the paper says", "", *curves]
     return "\n".join([*lines, *doubt_lines(every)])
 
 
 def count_lines(figure: StudyTable, rows: list[Row]) -> list[str]:
-    """How often each algorithm is best and worst, of equals all, as the last rows of Figure 4 count them."""
+    """How often each algorithm is best, second and worst, of equals all, beside the last rows of Figure 4."""
     cells = cells_of(figure, rows)
     domains = [name for name in figure.published if any(cell.data == name and cell.errors for cell in cells)]
     errors = {
         "ours": np.array([[cell.mean for cell in cells if cell.data == name] for name in domains]),
-        "published": np.array([FIGURE_4[name] for name in domains]),
+        "from the printed errors": np.array([FIGURE_4[name] for name in domains]),
     }
     lines = []
     for whose, found in errors.items():
         if len(found):
             halves = found.reshape(len(found), len(ROUNDS), len(MODELS))
-            for what, ends in (("best", halves.min(axis=2)), ("worst", halves.max(axis=2))):
-                lines.append([what, whose, *(np.abs(halves - ends[..., None]) < TIED).sum(axis=0).ravel().tolist()])
+            best, worst = (
+                np.abs(halves - end) < TIED for end in (halves.min(2, keepdims=True), halves.max(2, keepdims=True))
+            )
+            for what, mask in (("best", best), ("second", ~best & ~worst), ("worst", worst)):
+                lines.append([what, whose, *mask.sum(axis=0).ravel().tolist()])
+    lines += [[what, "printed", *numbers] for what, numbers in COUNTS.items()]
     head = " | ".join(("counts", f"{len(domains)} domains", *figure.algorithms))
     return [*markdown_table(head, lines), ""]
 

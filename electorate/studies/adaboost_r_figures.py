@@ -1,11 +1,17 @@
-"""Figures 5 and 6 of the AdaBoost_R paper: test margin graphs under noise, on LEDeven and XD6, with the Bayes rule's.
+"""Figures 5 and 6 of the AdaBoost_R paper: margin graphs under noise, on LEDeven and XD6, with the Bayes rule's.
 
 Both domains are finite, so the test graphs are exact: every row and label counts with its probability. Training rows
-are drawn (300, as in the paper). The paper does not give the rounds it drew: ours are the ends of its range, 20, 1000.
+are drawn (300, as in the paper). The paper went from r = 2 to 6 tests in a rule and from T = 20 to 1000 rounds, and
+shows r = 6; it does not give the rounds that it drew: ours are the ends of its range. "Table 5" has the whole range,
+and "table 6" AdaBoost_R after up to 50,000 rounds, on one domain.
+
+The stored rows have, for each sample, algorithm and number of rounds, the errors, areas under the graphs, and for r = 6
+the margin errors of training and test rows at the values of theta in GRID.
 """
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
 from itertools import product
 from typing import Any
 
@@ -15,21 +21,27 @@ from electorate import AdaBoostClassifier, AdaBoostRClassifier, RealAdaBoostClas
 from electorate.report.drawing import lines, pyplot
 from electorate.simulate import XD6, Bits, LEDEven
 from electorate.studies.request import Floats, Request, markdown_table
+from electorate.studies.runs import Outcome, Row, Unit, results_of
 from electorate.theory.margins import Margins
 
-Progress = Callable[[str], None]
 BAYES = "Bayes rule"
-ALGORITHMS: dict[str, Callable[..., Any]] = {
+ALGORITHMS: dict[str, Any] = {
     "discrete AdaBoost": AdaBoostClassifier,
     "AdaBoost_R": AdaBoostRClassifier,
     "real AdaBoost": RealAdaBoostClassifier,
 }
-OURS = "AdaBoost_R"
+OURS, FASTEST = "AdaBoost_R", "real AdaBoost"
 NEEDS_DATA: tuple[str, ...] = ()  # its domains are simulated
+DOMAINS: dict[str, Any] = {"LEDeven": LEDEven, "XD6": XD6}
+OF_FIGURE = {5: "LEDeven", 6: "XD6"}
 OFFERS = {
-    "figure 5": "test margin graphs on LEDeven, segments inverted at rates of 10 to 40%",
-    "figure 6": "test margin graphs on XD6, labels inverted at rates of 10 to 40%",
+    "figure 5": "margin graphs on LEDeven, segments inverted at rates of 10 to 40%",
+    "figure 6": "margin graphs on XD6, labels inverted at rates of 10 to 40%",
+    "table 5": "figures 5 and 6 for rules of 2 to 6 tests and 20 to 1000 rounds: the claims on a majority of curves",
+    "table 6": "AdaBoost_R on XD6 after up to 50,000 rounds: plateaus of the margin graph",
 }
+GRID = np.round(np.linspace(-1, 1, 81), 3)  # values of theta at which graphs are stored
+PLATEAU = (0.1, 0.9)  # thetas between which real AdaBoost's training graph is flat
 
 
 @dataclass(frozen=True)
@@ -38,140 +50,66 @@ class Plan:
 
     Attributes
     ----------
-    max_terms : r, the most tests of a rule; the paper went from 2 to 6 and shows 6
-    rounds, rates : T, and the rates of the noise
-    rows, repeats, seed : training rows; samples to draw, whose graphs are averaged; where the draws begin
+    terms : r, the most tests of a rule; graphs are stored for the last
+    rounds, many : T, and T of the long run
+    rates : of the noise
+    rows, samples : training rows, and samples of them
     """
 
-    max_terms: int = 6
-    rounds: tuple[int, ...] = (20, 1000)
+    terms: tuple[int, ...] = (2, 3, 4, 5, 6)
+    rounds: tuple[int, ...] = (20, 50, 100, 200, 500, 1000)
+    many: tuple[int, ...] = (1000, 10_000, 50_000)
     rates: tuple[float, ...] = (0.1, 0.2, 0.3, 0.4)
     rows: int = 300
-    repeats: int = 1
-    seed: int = 0
+    samples: int = 2
 
 
 PAPER = Plan()
-QUICK = Plan(max_terms=3, rounds=(5, 30), rows=120)
+QUICK = Plan((2, 3), (5, 30), (30, 60), rows=120, samples=1)
 
 
-@dataclass
-class MarginStudy:
-    """Margin graphs by (rate, rounds) and algorithm; those of several draws are averaged.
-
-    Attributes
-    ----------
-    test, training : dict of (rate, rounds) to dict of algorithm to Margins
-    bayes : dict of rate to Margins
-        Exact.
-    """
-
-    domain: str
-    plan: Plan
-    test: dict[tuple[float, int], dict[str, Margins]] = field(default_factory=dict)
-    training: dict[tuple[float, int], dict[str, Margins]] = field(default_factory=dict)
-    bayes: dict[float, Margins] = field(default_factory=dict)
-    figure_: Any = None
-
-    def plot(self) -> "MarginStudy":
-        """A panel for each rate and number of rounds."""
-        shape = len(self.plan.rounds), len(self.plan.rates)
-        size = 1.9 * shape[1] + 0.8, 1.8 * shape[0] + 0.7
-        look = {"sharex": True, "sharey": True, "layout": "constrained", "squeeze": False}
-        figure, grid = pyplot(self).subplots(*shape, figsize=size, **look)
-        for panels, rounds in zip(grid, self.plan.rounds, strict=True):
-            for panel, rate in zip(panels, self.plan.rates, strict=True):
-                graphs = {**self.test[rate, rounds], BAYES: self.bayes[rate]}
-                for (name, graph), style in zip(graphs.items(), lines(), strict=False):
-                    panel.plot(*graph.curve(), drawstyle="steps-post", label=name, **{**style, "linewidth": 1.3})
-                panel.axvline(0.0, color="0.85", linewidth=0.8, zorder=0)
-                panel.set(xlim=(-1.03, 1.03), ylim=(-0.03, 1.03), xticks=[-1, 0, 1], yticks=[0, 0.5, 1])
-                panel.spines[["top", "right"]].set_visible(False)
-            panels[0].set_ylabel(f"T = {rounds}")
-        for panel, rate in zip(grid[0], self.plan.rates, strict=True):
-            panel.set_title(f"noise {rate:.0%}", fontsize="medium")
-        figure.supxlabel("theta", fontsize="medium")
-        handles, labels = grid[0][0].get_legend_handles_labels()
-        where = {"loc": "outside upper center", "ncols": 4, "frameon": False}
-        figure.legend(handles, labels, fontsize="small", handlelength=3.2, **where)
-        self.figure_ = figure
-        return self
-
-    def facts(self) -> Iterator[dict[str, Any]]:
-        """Of each rate, rounds and algorithm: errors, the area left of 0, and how far the graph is from Bayes."""
-        for (rate, rounds), graphs in self.test.items():
-            for name, graph in graphs.items():
-                yield {
-                    "noise": rate,
-                    "rounds": rounds,
-                    "algorithm": name,
-                    "training error": self.training[rate, rounds][name].margin_error(0.0),
-                    "test error": graph.margin_error(0.0),
-                    "Bayes error": self.bayes[rate].margin_error(-1e-12),
-                    "area left of 0": left_area(graph),
-                    "distance from Bayes": distance(graph, self.bayes[rate]),
-                    "lowest": lowest(name, graphs),
-                }
-
-    def text(self) -> str:
-        """The facts as a table in Markdown, and how often the paper's claim holds here."""
-        facts = [{**fact, "noise": f"{fact['noise']:.0%}"} for fact in self.facts()]
-        wins = _firsts(facts, "area left of 0").count(OURS)
-        rows = [[f"{x:.4f}" if isinstance(x, float) else x for x in fact.values()] for fact in facts]
-        count = f"Left of 0 the graph of {OURS} has the least area in {wins} of {len(self.test)}."
-        return "\n".join([*markdown_table(" | ".join(facts[0]), rows), "", count])
+# ---------------------------------------------------------------- one sample
 
 
-DOMAINS: dict[str, Callable[..., Bits]] = {"LEDeven": LEDEven, "XD6": XD6}
+def sizes(unit: Unit) -> tuple[int, float]:
+    """r and the rate of the noise of a unit, from its name."""
+    r, rate = unit.data.removeprefix("r = ").removesuffix("%").split(", noise ")
+    return int(r), float(rate) / 100
 
 
-def figure_5(plan: Plan = PAPER, progress: Progress | None = None) -> MarginStudy:
-    """LEDeven: each of seven segments is inverted at the rate of the noise. About a minute; draws with matplotlib.
-
-    Parameters
-    ----------
-    plan : Plan
-    progress : callable, optional
-        Called with a line of text after each algorithm.
-
-    Returns
-    -------
-    MarginStudy
-        With ``figure_``, ``test``, ``training``, ``bayes`` and ``text()``.
-    """
-    return run("LEDeven", plan, progress).plot()
+def units(request: Request, plan: Plan) -> list[Unit]:
+    """What a request needs. The table of a unit is the number of its figure, or 6.1 for the long run."""
+    numbers = (request.number,) if request.what.startswith("figure") else tuple(OF_FIGURE)
+    terms = plan.terms if request.what == "table 5" else (plan.terms[-1],)
+    samples = range(request.repeats or plan.samples)
+    if request.what == "table 6":
+        return [Unit("6.1", f"r = {plan.terms[-1]}, noise {rate:.0%}", k) for k, rate in product(samples, (0.2, 0.4))]
+    every = product(samples, terms, plan.rates, numbers)
+    return [Unit(str(number), f"r = {r}, noise {rate:.0%}", sample) for sample, r, rate, number in every]
 
 
-def figure_6(plan: Plan = PAPER, progress: Progress | None = None) -> MarginStudy:
-    """XD6: labels are inverted at the rate of the noise. Parameters and result are those of :func:`figure_5`."""
-    return run("XD6", plan, progress).plot()
+def run_unit(unit: Unit, plan: Plan) -> list[Outcome]:
+    """All algorithms on one sample, after each number of rounds; the long run has AdaBoost_R alone."""
+    (r, rate), long = sizes(unit), unit.table == "6.1"
+    problem = DOMAINS[OF_FIGURE[int(unit.table[0])]](noise=rate)
+    names, rounds = ((OURS,), plan.many) if long else (tuple(ALGORITHMS), plan.rounds)
+    found = {name: one_fit(name, problem, plan, r, rounds, unit.split) for name in names}
+    outcomes = []
+    for (place, number), name in product(enumerate(rounds), names):
+        graphs = {other: stages[place][1] for other, stages in found.items()}
+        facts = _facts(name, graphs, found[name][place][0], problem, r == plan.terms[-1])
+        outcomes.append(Outcome(f"{name}, T = {number}", graphs[name].margin_error(0.0), 0.0, facts, voters=number))
+    return outcomes
 
 
-def run(domain: str, plan: Plan, progress: Progress | None = None) -> MarginStudy:
-    """The graphs of every rate and algorithm, not drawn yet."""
-    study = MarginStudy(domain, plan)
-    for rate in plan.rates:
-        problem = DOMAINS[domain](noise=rate)
-        study.bayes[rate] = problem.bayes_margins()
-        for name in ALGORITHMS:
-            seeds = range(plan.seed, plan.seed + plan.repeats)
-            samples = [one_fit(name, problem, plan, seed) for seed in seeds]
-            for place, rounds in enumerate(plan.rounds):
-                for graphs, part in ((study.training, 0), (study.test, 1)):
-                    graphs.setdefault((rate, rounds), {})[name] = together([sample[place][part] for sample in samples])
-            if progress is not None:
-                progress(f"{domain}, noise {rate:.0%}: {name} done")
-    return study
-
-
-def one_fit(name: str, problem: Bits, plan: Plan, seed: int) -> list[tuple[Margins, Margins]]:
-    """Margins of the training rows and of the whole law, after each of the plan's numbers of rounds."""
+def one_fit(name: str, problem: Bits, plan: Plan, r: int, rounds: Sequence[int], seed: int) -> list[tuple[Any, Any]]:
+    """Margins of the training rows and of the whole law, after each number of rounds, or the last before it."""
     X, y = problem.sample(plan.rows, seed)
-    model = ALGORITHMS[name](Rules(plan.max_terms), n_estimators=max(plan.rounds)).fit(X, y)
+    model = ALGORITHMS[name](Rules(r), n_estimators=max(rounds)).fit(X, y)
     points, labels, mass = whole_law(problem)
     training = staged_margins(model, X, y, kind="logistic")
     test = staged_margins(model, points, labels, kind="logistic", sample_weight=mass)
-    return list(zip(_at(training, plan.rounds), _at(test, plan.rounds), strict=True))
+    return list(zip(_at(training, rounds), _at(test, rounds), strict=True))
 
 
 def whole_law(problem: Bits) -> tuple[Any, Any, Floats]:
@@ -182,17 +120,29 @@ def whole_law(problem: Bits) -> tuple[Any, Any, Floats]:
     return np.vstack([points, points]), labels, np.concatenate([mass * p, mass * (1 - p)])
 
 
-def _at(stages: Iterator[Margins], rounds: tuple[int, ...]) -> list[Margins]:
+def _at(stages: Iterator[Margins], rounds: Sequence[int]) -> list[Margins]:
     """The stages after these rounds; where a model ended before, its last."""
-    every = list(stages)
-    return [every[min(number, len(every)) - 1] for number in rounds]
+    found, last = {}, None
+    for number, last in enumerate(stages, start=1):
+        if number in rounds:
+            found[number] = last
+    return [found.get(number, last) for number in rounds]  # type: ignore[misc]
 
 
-def together(parts: list[Margins]) -> Margins:
-    """The average of graphs: of each the same weight."""
-    weights = np.concatenate([part.weights / part.weights.sum() for part in parts])
-    values, scores = np.concatenate([p.values for p in parts]), np.concatenate([p.scores for p in parts])
-    return Margins(values, weights, scores, "logistic", "it is an average over samples")
+def _facts(name: str, graphs: dict[str, Margins], training: Margins, problem: Bits, keep: bool) -> dict[str, Any]:
+    """keep: whether to store the graphs."""
+    test, bayes = graphs[name], problem.bayes_margins()
+    areas = {
+        "training_error": training.margin_error(0.0),
+        "training_area": training.area,
+        "left": left_area(test),
+        "lowest": lowest(name, graphs),
+        "distance": distance(test, bayes),
+        "bayes": bayes.margin_error(-1e-12),
+    }
+    facts: dict[str, Any] = {key: round(float(value), 5) for key, value in areas.items()}
+    curves = {"training": training, "test": test} if keep else {}
+    return facts | {key: np.round(graph.margin_error(GRID), 4).tolist() for key, graph in curves.items()}
 
 
 def left_area(graph: Margins) -> float:
@@ -215,53 +165,93 @@ def distance(one: Margins, other: Margins) -> float:
     return float(apart @ np.diff(at))
 
 
-# ---------------------------------------------------------------- all curves, not only those that were drawn
+# ---------------------------------------------------------------- claims on all curves
 
 
-def sweep(plan: Plan, terms: Sequence[int] = (2, 3, 4, 5, 6), progress: Progress | None = None) -> list[dict[str, Any]]:
-    """The facts of both domains for rules of these sizes: each sample apart. Half an hour for the paper's range."""
-    found = []
-    for seed, r, domain in product(range(plan.seed, plan.seed + plan.repeats), terms, DOMAINS):
-        study = run(domain, replace(plan, max_terms=r, seed=seed, repeats=1))
-        found += [{"domain": domain, "r": r, "seed": seed, **fact} for fact in study.facts()]
-        if progress is not None:
-            progress(f"sample {seed}, r = {r}: {domain} done")
+def claims(rows: Sequence[Row]) -> dict[str, dict[str, list[bool]]]:
+    """By domain and r, for each claim of the paper whether it holds, curve by curve."""
+    curves: dict[Any, dict[str, Any]] = {}
+    for row in rows:
+        name, number = row.outcome.algorithm.split(", T = ")
+        if "." not in row.unit.table:
+            curves.setdefault((row.unit, number), {})[name] = row.outcome
+    found: dict[str, dict[str, list[bool]]] = {}
+    for (unit, _), of in curves.items():
+        areas = [of[name].chosen["training_area"] for name in (FASTEST, "discrete AdaBoost", OURS)]
+        held = {
+            "least area left of 0": min(of, key=lambda name: of[name].chosen["left"]) == OURS,
+            "lowest for most theta <= 0": of[OURS].chosen["lowest"] > 0.5,
+            "least test error": of[OURS].error <= min(one.error for one in of.values()),
+            "training margins: real, discrete, R": areas == sorted(areas),
+        }
+        of_domain = found.setdefault(f"{OF_FIGURE[int(unit.table)]}, r = {sizes(unit)[0]}", {})
+        for what, holds in held.items():
+            of_domain.setdefault(what, []).append(bool(holds))
     return found
 
 
-def claims(facts: list[dict[str, Any]]) -> str:
-    """The paper's claims about "a majority of curves", counted: a table in Markdown, a line for each domain and r."""
-    rows = []
-    for domain, r in sorted({(fact["domain"], fact["r"]) for fact in facts}):
-        mine = [fact for fact in facts if (fact["domain"], fact["r"]) == (domain, r)]
-        ours = [fact for fact in mine if fact["algorithm"] == OURS]
-        left, error = _firsts(mine, "area left of 0").count(OURS), _firsts(mine, "test error").count(OURS)
-        fits = _firsts(mine, "training error").count("real AdaBoost")
-        curves, below = len(ours), np.mean([fact["lowest"] for fact in ours])
-        shares = (left / curves, below, error / curves, fits / curves)
-        rows.append([domain, r, curves, *(f"{share:.0%}" for share in shares)])
-    head = "domain | r | curves | least area left of 0 | lowest for theta <= 0 | least test error | real fits fastest"
-    return "\n".join(markdown_table(head, rows, "lrrrrrr"))
+def claim_lines(rows: Sequence[Row]) -> list[str]:
+    """A line for each domain and r, a column for each claim."""
+    found = sorted(claims(rows).items())
+    lines = [[where, *(f"{sum(held)} of {len(held)}" for held in of.values())] for where, of in found]
+    return [*markdown_table(" | ".join(("curves", *found[0][1])), lines, "lrrrr"), ""] if found else []
 
 
-def _firsts(facts: list[dict[str, Any]], what: str) -> list[str]:
-    """Of every curve, the algorithm with the least; of equals the first."""
-    best: dict[Any, dict[str, Any]] = {}
-    for fact in facts:
-        key = fact.get("seed"), fact["noise"], fact["rounds"]
-        if key not in best or fact[what] < best[key][what]:
-            best[key] = fact
-    return [str(fact["algorithm"]) for fact in best.values()]
+def plateau_lines(rows: Sequence[Row]) -> list[str]:
+    """By how much a training graph rises between the thetas in PLATEAU, and its margin error before them."""
+    found: dict[tuple[str, str, str], list[tuple[float, float]]] = {}
+    for row in rows:
+        if "training" in row.outcome.chosen:
+            graph = [np.interp(PLATEAU, GRID, row.outcome.chosen[part]) for part in ("training", "test")]
+            place = {"5": "LEDeven", "6": "XD6", "6.1": "XD6"}[row.unit.table], row.unit.data, row.outcome.algorithm
+            found.setdefault(place, []).append((graph[0][0], *(part[1] - part[0] for part in graph)))
+    lines = [[*place, *(f"{x:.3f}" for x in np.mean(values, axis=0))] for place, values in found.items()]
+    low, high = PLATEAU
+    head = f"domain | curve | after | training: at {low} | training: rise from {low} to {high} | test: the same rise"
+    return [*markdown_table(head, lines, "lllrrr"), ""] if lines else []
+
+
+# ---------------------------------------------------------------- pictures
+
+
+def draw(rows: Sequence[Row], number: int, part: str, plan: Plan) -> Any:
+    """A panel for each rate and for the least and largest T; the mean graphs of the samples. part: training or test."""
+    ends, stored = (plan.rounds[0], plan.rounds[-1]), dict[tuple[str, ...], list[Any]]()
+    for row in rows:
+        if part in row.outcome.chosen:
+            stored.setdefault((*row.unit[:2], row.outcome.algorithm), []).append(row.outcome.chosen[part])
+    look = {"sharex": True, "sharey": True, "layout": "constrained", "squeeze": False}
+    shape = len(ends), len(plan.rates)
+    figure, grid = pyplot(draw).subplots(*shape, figsize=(1.9 * shape[1] + 0.8, 1.8 * shape[0] + 0.7), **look)
+    for (k, rounds), (j, rate) in product(enumerate(ends), enumerate(plan.rates)):
+        panel, place = grid[k][j], (str(number), f"r = {plan.terms[-1]}, noise {rate:.0%}")
+        graphs = {name: np.mean(stored[*place, f"{name}, T = {rounds}"], axis=0) for name in ALGORITHMS}
+        if part == "test":
+            graphs[BAYES] = DOMAINS[OF_FIGURE[number]](noise=rate).bayes_margins().margin_error(GRID)
+        for (name, graph), style in zip(graphs.items(), lines(), strict=False):
+            panel.plot(GRID, graph, drawstyle="steps-post", label=name, **{**style, "linewidth": 1.3})
+        panel.axvline(0.0, color="0.85", linewidth=0.8, zorder=0)
+        panel.set(xlim=(-1.03, 1.03), ylim=(-0.03, 1.03), xticks=[-1, 0, 1], yticks=[0, 0.5, 1])
+        panel.spines[["top", "right"]].set_visible(False)
+        grid[0][j].set_title(f"noise {rate:.0%}", fontsize="medium")
+        grid[k][0].set_ylabel(f"T = {rounds}")
+    figure.supxlabel("theta", fontsize="medium")
+    where = {"loc": "outside upper center", "ncols": 4, "frameon": False}
+    figure.legend(*grid[0][0].get_legend_handles_labels(), fontsize="small", handlelength=3.2, **where)
+    return figure
 
 
 def reproduce(request: Request) -> str:
-    """For `electorate reproduce adaboost_r --figure N`: the picture goes to the folder, the table is returned."""
-    make = {5: figure_5, 6: figure_6}[request.number]
-    study = make(QUICK if request.quick else replace(PAPER, repeats=5))
-    picture = request.save(study.figure_, "adaboost_r")
+    """For `electorate reproduce adaboost_r --figure N`: pictures go to the folder, the claims are returned."""
+    plan = QUICK if request.quick else PAPER
+    rows = results_of(request, "adaboost_r-figures", partial(units, request, plan), partial(run_unit, plan=plan))
     quick = " A quick run: few rows and rounds." if request.quick else ""
-    text = (
-        f"Rules of at most {study.plan.max_terms} tests, {study.plan.repeats} sample(s) of {study.plan.rows} rows; "
-        f"margins by eq. 9; the test graphs are exact. The picture: {picture}.{quick}"
-    )
-    return "\n".join([f"# AdaBoost_R, Figure {request.number}: {study.domain}", "", text, "", study.text()])
+    text = f"{len({r.unit.split for r in rows})} sample(s) of {plan.rows} rows; margins by eq. 9.{quick}"
+    title = f"# AdaBoost_R, {request.what}: {OFFERS[request.what]}"
+    if request.what.startswith("table"):
+        body = claim_lines(rows) if request.number == 5 else plateau_lines(rows)
+        return "\n".join([title, "", text, "", *body])
+    for part in ("test", "training"):
+        request.save(draw(rows, request.number, part, plan), f"adaboost_r-{part}" if part != "test" else "adaboost_r")
+    mine = [row for row in rows if row.unit.table == str(request.number)]
+    return "\n".join([title, "", text, "", *claim_lines(mine), *plateau_lines(mine)])

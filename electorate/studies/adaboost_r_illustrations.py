@@ -7,6 +7,7 @@ at 1 - 2 eta.
 """
 
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -41,54 +42,63 @@ PAPER = Plan()
 QUICK = Plan(rows=100, rounds=(5, 20))
 
 
-@dataclass(frozen=True)
-class Stage:
-    """After so many rounds: the margins of the training rows, and the bound of Theorem 1 at THETAS."""
+def stages(plan: Plan = PAPER) -> list[dict[str, Any]]:
+    """AdaBoost_R after each number of rounds: the sorted margins of the training rows, and the bound at THETAS.
 
-    rounds: int
-    margins: Margins
-    bound: Any
-
-    @property
-    def violations(self) -> int:
-        return int(np.count_nonzero(self.margins.margin_error(THETAS) > self.bound + 1e-9))
-
-
-def stages(plan: Plan = PAPER) -> list[Stage]:
-    """AdaBoost_R after each number of rounds. Identical rows have the same label, so that eps* is 0."""
+    Identical rows have the same label, so that eps* is 0.
+    """
     X, y = XD6(noise=0.0).sample(plan.rows, 0)
     model = AdaBoostRClassifier(Rules(plan.max_terms), n_estimators=max(plan.rounds)).fit(X, y)
     graphs = list(staged_margins(model, X, y, kind="logistic"))
-    bounds = np.array([margin_errors(model.history_["edge"], theta, 0.0) for theta in THETAS.tolist()])
-    return [Stage(number, graphs[number - 1], bounds[:, number - 1]) for number in plan.rounds if number <= len(graphs)]
+    found = []
+    for number in (one for one in plan.rounds if one <= len(graphs)):
+        bound = [margin_errors(model.history_["edge"][:number], theta, 0.0)[-1] for theta in THETAS.tolist()]
+        margins = np.sort(graphs[number - 1].values)
+        found.append({"rounds": number, "margins": margins.tolist(), "bound": list(map(float, bound))})
+    return found
 
 
-def figure_2(found: list[Stage]) -> Any:
+def observed(stage: dict[str, Any]) -> Any:
+    """The margin errors at THETAS."""
+    return np.searchsorted(stage["margins"], THETAS, side="right") / len(stage["margins"])
+
+
+def violations(stage: dict[str, Any]) -> int:
+    return int(np.count_nonzero(observed(stage) > np.array(stage["bound"]) + 1e-9))
+
+
+def figure_2(found: list[dict[str, Any]]) -> Any:
     """A panel for each number of rounds: the margin graph, and the bound."""
     look = {"sharex": True, "sharey": True, "layout": "constrained", "squeeze": False}
     figure, grid = pyplot(figure_2).subplots(1, len(found), figsize=(2.6 * len(found), 2.6), **look)
     for panel, stage in zip(grid[0], found, strict=True):
-        (_, observed), (_, bound) = zip(("training rows", "Theorem 1"), lines(), strict=False)
-        panel.plot(*stage.margins.curve(), drawstyle="steps-post", label="training rows", **observed)
-        panel.plot(THETAS, np.minimum(stage.bound, 1.0), label="Theorem 1", **bound)
-        panel.set(title=f"T = {stage.rounds}", xlim=(-1.03, 1.03), ylim=(-0.03, 1.03), xlabel="theta")
+        graphs = {"training rows": observed(stage), "Theorem 1": np.minimum(stage["bound"], 1.0)}
+        for (name, graph), style in zip(graphs.items(), lines(), strict=False):
+            panel.plot(THETAS, graph, label=name, **style)
+        panel.set(title=f"T = {stage['rounds']}", xlim=(-1.03, 1.03), ylim=(-0.03, 1.03), xlabel="theta")
         panel.spines[["top", "right"]].set_visible(False)
     grid[0][0].set_ylabel("margin error")
     figure.legend(*grid[0][0].get_legend_handles_labels(), loc="outside upper center", ncols=2, frameon=False)
     return figure
 
 
-def local_graphs() -> dict[float, Margins]:
-    """By the rate of inverted labels, the margin graph of the Bayes rule for one row."""
+def local_graphs() -> list[dict[str, Any]]:
+    """By the rate of inverted labels, the margins of the Bayes rule for one row, and how likely they are."""
     point = XD6().sample(1, 0)[0]
-    return {rate: bayes_margins(XD6(noise=rate).probability(point)) for rate in RATES}
+    graphs = {rate: bayes_margins(XD6(noise=rate).probability(point)) for rate in RATES}
+    return [{"eta": rate, "margins": of.values.tolist(), "weights": of.weights.tolist()} for rate, of in graphs.items()]
 
 
-def figure_3(graphs: dict[float, Margins]) -> Any:
+def graph_of(one: dict[str, Any]) -> Margins:
+    values = np.array(one["margins"])
+    return Margins(values, np.array(one["weights"]), values, "logistic")
+
+
+def figure_3(found: list[dict[str, Any]]) -> Any:
     """All graphs, and the dotted lines on which their stairs begin."""
     figure, panel = pyplot(figure_3).subplots(figsize=(4.6, 3.2), layout="constrained")
-    for (rate, graph), style in zip(graphs.items(), lines(), strict=False):
-        panel.plot(*graph.curve(), drawstyle="steps-post", label=f"eta = {rate:g}", **style)
+    for one, style in zip(found, lines(), strict=False):
+        panel.plot(*graph_of(one).curve(), drawstyle="steps-post", label=f"eta = {one['eta']:g}", **style)
     panel.plot([-1.0, 0.0], [0.0, 0.5], ":", color="0.5")
     panel.plot([0.0, 1.0], [1.0, 1.0], ":", color="0.5")
     panel.set(xlim=(-1.03, 1.03), ylim=(-0.03, 1.06), xlabel="theta", ylabel="margin error")
@@ -101,21 +111,19 @@ def reproduce(request: Request) -> str:
     """For `electorate reproduce adaboost_r --figure N`: the picture goes to the folder, the table is returned."""
     plan = QUICK if request.quick else PAPER
     if request.number == 2:
-        found = stages(plan)
+        found = request.figure_rows("adaboost_r", partial(stages, plan))
         figure, title = figure_2(found), "the bound of Theorem 1"
-        cells = [
-            [stage.rounds, stage.violations, *(_both(stage, theta) for theta in SHOWN), f"{stage.margins.area:.4f}"]
-            for stage in found
-        ]
-        head = " | ".join(("T", "violations", *(f"theta = {theta:g}: observed / bound" for theta in SHOWN), "area"))
-        table = markdown_table(head, cells, "rrrrrr")
+        cells = [[of["rounds"], violations(of), *(_both(of, theta) for theta in SHOWN)] for of in found]
+        head = " | ".join(("T", "violations", *(f"theta = {theta:g}: observed / bound" for theta in SHOWN)))
+        table = markdown_table(head, cells, "rrrrr")
         text = f"{plan.rows} training rows of XD6 without noise, rules of at most {plan.max_terms} tests."
     else:
-        graphs = local_graphs()
-        figure, title = figure_3(graphs), "a local margin graph of the Bayes rule"
+        found = request.figure_rows("adaboost_r", local_graphs)
+        figure, title = figure_3(found), "a local margin graph of the Bayes rule"
+        graphs = [(one["eta"], graph_of(one)) for one in found]
         cells = [
             [f"{rate:g}", *(f"{x:.4f}" for x in (graph.minimum, graph.margin_error(0.0), graph.values.max()))]
-            for rate, graph in graphs.items()
+            for rate, graph in graphs
         ]
         table = markdown_table("eta | first stair at | height between the stairs | second stair at", cells, "rrrr")
         text = "One row of XD6, whose label is inverted with probability eta."
@@ -123,6 +131,7 @@ def reproduce(request: Request) -> str:
     return "\n".join([f"# AdaBoost_R, Figure {request.number}: {title}", "", text, "", *table])
 
 
-def _both(stage: Stage, theta: float) -> str:
-    bound = stage.bound[int(np.argmin(np.abs(THETAS - theta)))]
-    return f"{stage.margins.margin_error(theta):.4f} / " + (f"{bound:.4f}" if bound < 1 else "vacuous")
+def _both(stage: dict[str, Any], theta: float) -> str:
+    at = int(np.argmin(np.abs(THETAS - theta)))
+    bound = stage["bound"][at]
+    return f"{observed(stage)[at]:.4f} / " + (f"{bound:.4f}" if bound < 1 else "vacuous")

@@ -1,6 +1,8 @@
 """The DeepBoost paper (Cortes, Mohri and Syed, "Deep Boosting", ICML 2014), reproduced: Tables 1, 2 and 3, table 1 with
 1,000 rounds (here "table 4") and with other readings of the penalty ("table 5"), tables 2 and 3 with one choice of
-hyperparameters for all folds ("tables 6 and 7"), and DeepBoost with provable complexities ("tables 8, 9 and 10").
+hyperparameters for all folds ("tables 6 and 7"), DeepBoost with provable complexities ("tables 8, 9 and 10") and with
+trees priced by their depth ("tables 13 and 14"), and tables 2 and 3 with 1,000 rounds on the small sets ("tables 11 and
+12"): there the stored choice of every fold is fitted again, without a new search.
 
 Protocol (section 4): ten folds; fold i is for testing, fold i + 1 for validation, the others for training; 100 rounds;
 the hyperparameters with the lowest validation error. Table 1: stumps and paired stumps, exponential loss. Table 2:
@@ -40,7 +42,7 @@ from electorate.studies.pages import (
     table_lines,
 )
 from electorate.studies.request import Request, markdown_table
-from electorate.studies.runs import Outcome, Row, Unit, results_of
+from electorate.studies.runs import Outcome, Row, Unit, read_results, results_of
 
 TABLES = {
     "1": "stumps and paired stumps, exponential loss",
@@ -56,11 +58,14 @@ OFFERS |= {
     f"table {key}": f"DeepBoost of table {table} with provable complexities"
     for key, table in complexities.TABLES.items()
 }
+AGAIN = {"11": "2", "12": "3"}
+OFFERS |= {f"table {key}": f"the stored choices of table {table} after 1,000 rounds" for key, table in AGAIN.items()}
 OFFERS |= figures.OFFERS
 NEEDS_DATA = tuple(OFFERS)
 WHOLE = ("all", *figures.OFFERS)
 Change = Callable[[DeepBoostClassifier, int], DeepBoostClassifier]  # of a candidate, for so many training rows
 FOLDS = 10
+SMALL = ("breastcancer", "ionosphere", "german", "diabetes")
 LEVEL = 0.02  # of the paper's one-sided paired t-tests
 SETS = {
     "breastcancer": Source("breast_w", drop_missing=True),
@@ -152,9 +157,14 @@ def candidates(table: str, algorithm: str, grids: Grids) -> Iterator[tuple[dict[
         yield chosen, DeepBoostClassifier(family, lam=lam, beta=beta, loss=loss, **options)
 
 
-def run_fold(unit: Unit, folder: Path, grids: Grids) -> list[Outcome]:
-    """Fold i tests, fold i + 1 validates, the others train."""
+def run_fold(unit: Unit, folder: Path, grids: Grids, results: Path | None = None) -> list[Outcome]:
+    """Fold i tests, fold i + 1 validates, the others train. results: the file of stored choices."""
     data = read_set(SETS[unit.data], folder).first_rows(grids.rows)
+    if unit.table in AGAIN and results is not None:
+        first = unit._replace(table=AGAIN[unit.table])
+        stored = {row.outcome.algorithm: row.outcome.chosen for row in read_results(results) if row.unit == first}
+        again = partial(run_algorithm, data, first, grids=replace(grids, rounds=TIMES * grids.rounds))
+        return [again(algorithm, only=chosen) for algorithm, chosen in stored.items()]
     if unit.table in choice.TABLES:
         return run_choice(data, unit._replace(table=choice.TABLES[unit.table]), grids)
     if unit.table == readings.TABLE:
@@ -165,8 +175,9 @@ def run_fold(unit: Unit, folder: Path, grids: Grids) -> list[Outcome]:
         ]
         return [replace(one, algorithm=readings.named(one.algorithm, name)) for name, one in found]
     if unit.table in complexities.TABLES:
+        with_kind = partial(complexities.with_kind, kind=complexities.KINDS[unit.table])
         unit = unit._replace(table=complexities.TABLES[unit.table])
-        return [run_algorithm(data, unit, complexities.ALGORITHM, grids, complexities.provable)]
+        return [run_algorithm(data, unit, complexities.ALGORITHM, grids, with_kind)]
     if unit.table == LONGER:
         unit, grids = unit._replace(table="1"), replace(grids, rounds=TIMES * grids.rounds)
     return [run_algorithm(data, unit, algorithm, grids) for algorithm in ALGORITHMS[unit.table]]
@@ -182,16 +193,26 @@ def run_choice(data: BinarySet, unit: Unit, grids: Grids) -> list[Outcome]:
     ]
 
 
-def run_algorithm(data: BinarySet, unit: Unit, algorithm: str, grids: Grids, changed: Change | None = None) -> Outcome:
+def run_algorithm(
+    data: BinarySet,
+    unit: Unit,
+    algorithm: str,
+    grids: Grids,
+    changed: Change | None = None,
+    only: dict[str, Any] | None = None,
+) -> Outcome:
     """The candidate with the least validation error, of equals the first, and its test error.
 
     Beside its hyperparameters, `chosen` has its validation error, the number of candidates with the same one (ties),
     their mean test error and that of the last (tied, last), and the least test error of all candidates (least).
+    only: a stored choice, instead of all candidates.
     """
     train, validation, test = split(len(data.y), unit.split)
     began = time.process_time()
     judged, best = [], None
     for chosen, offered in candidates(unit.table, algorithm, grids):
+        if only is not None and chosen != {name: only[name] for name in ("depth", "beta", "lam") if name in only}:
+            continue
         model = changed(offered, len(train)) if changed else offered
         model.fit(data.X[train], data.y[train])
         error, on_test = (float(np.mean(model.predict(data.X[rows]) != data.y[rows])) for rows in (validation, test))
@@ -230,7 +251,8 @@ def reproduce(request: Request) -> str:
     """For `electorate reproduce deepboost`: runs what is not stored yet and returns the page."""
     if request.what.startswith("figure"):
         return figures.reproduce(request)
-    make = partial(run_fold, folder=request.data, grids=QUICK if request.quick else PAPER)
+    grids = QUICK if request.quick else PAPER
+    make = partial(run_fold, folder=request.data, grids=grids, results=request.results("deepboost"))
     return page(request, results_of(request, "deepboost", partial(units, request), make))
 
 
@@ -240,10 +262,11 @@ def units(request: Request) -> list[Unit]:
     chosen = (
         [request.what.split()[-1]]
         if request.what.startswith("table")
-        else [*TABLES, LONGER, readings.TABLE, *choice.TABLES, *complexities.TABLES]
+        else [*TABLES, LONGER, readings.TABLE, *choice.TABLES, *complexities.TABLES, *AGAIN]
     )
     names = with_files(request.choose(list(SETS)[1:2] if request.quick else SETS, SETS), files_of(SETS), request)
-    return [Unit(table, name, fold) for fold, name, table in product(range(repeats), names, chosen)]
+    every = [Unit(table, name, fold) for fold, name, table in product(range(repeats), names, chosen)]
+    return [unit for unit in every if unit.table not in AGAIN or unit.data in SMALL]
 
 
 def tables(folder: Path) -> list[StudyTable]:
@@ -283,20 +306,41 @@ def page(request: Request, rows: list[Row]) -> str:
 def longer_lines(rows: list[Row]) -> list[str]:
     """Errors after ten times the rounds, on the folds that were run with both."""
     errors = {(*row.unit, row.outcome.algorithm): 100 * row.outcome.error for row in rows}
-    algorithms, lines = ALGORITHMS[LONGER], []
-    for name in SETS:
-        folds = [fold for fold in range(FOLDS) if (LONGER, name, fold, "DeepBoost") in errors]
-        folds = [fold for fold in folds if ("1", name, fold, "DeepBoost") in errors]
-        cells = []
-        for algorithm in algorithms if folds else ():
-            before, after = (
-                np.array([errors[table, name, fold, algorithm] for fold in folds]) for table in ("1", LONGER)
+    found = ["## 1,000 rounds (section 4)", ""]
+    found += [
+        "Errors in percent after 100 / after 1,000 rounds (the difference), on the folds that were run with both.",
+        "",
+    ]
+    for longer, table in {LONGER: "1", **AGAIN}.items():
+        algorithms, lines, gaps = ALGORITHMS[table], [], []
+        for name in SETS:
+            each = [(table, name, fold, "DeepBoost") for fold in range(FOLDS)]
+            folds = [key[2] for key in each if key in errors and (longer, *key[1:]) in errors]
+            if folds:
+                both = np.array([[[errors[t, name, f, a] for f in folds] for a in algorithms] for t in (table, longer)])
+                gaps.append(both[1] - both[0])
+                means = zip(*both.mean(axis=2), gaps[-1].mean(axis=1), strict=True)
+                lines.append(
+                    [name, len(folds), *(f"{before:.2f} / {after:.2f} ({gap:+.2f})" for before, after, gap in means)]
+                )
+        if lines:
+            every = np.concatenate(gaps, axis=1)
+            spread = every.std(axis=1, ddof=1) / every.shape[1] ** 0.5
+            lines.append(
+                [
+                    "all",
+                    every.shape[1],
+                    *(f"{m:+.2f} ± {e:.2f}" for m, e in zip(every.mean(axis=1), spread, strict=True)),
+                ]
             )
-            cells.append(f"{before.mean():.2f} / {after.mean():.2f} ({(after - before).mean():+.2f})")
-        lines += [[name, len(folds), *cells]] if folds else []
-    text = "Errors in percent after 100 / after 1,000 rounds (the difference), on the folds that were run with both."
-    head = " | ".join(("data set", "folds", *algorithms))
-    return ["## Table 1 with 1,000 rounds (section 4)", "", text, "", *markdown_table(head, lines), ""] if lines else []
+            how = "" if longer == LONGER else ": the stored choice of every fold, fitted again"
+            found += [
+                f"Table {table}{how}",
+                "",
+                *markdown_table(" | ".join(("data set", "folds", *algorithms)), lines),
+                "",
+            ]
+    return found if len(found) > 4 else []
 
 
 def size_lines(table: StudyTable, rows: list[Row]) -> list[str]:

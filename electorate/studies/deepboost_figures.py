@@ -5,14 +5,24 @@ prices below are ours. Sizes count all nodes of distinct trees.
 """
 
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from electorate import AdaBoostClassifier, CumulativeMarginsDisplay, DeepBoostClassifier, Trees, TreeSizesDisplay
+from electorate import (
+    AdaBoostClassifier,
+    CumulativeMarginsDisplay,
+    DeepBoostClassifier,
+    Trees,
+    TreeSizesDisplay,
+    margins,
+)
+from electorate.inspection.shapes import tree_sizes
 from electorate.studies.binary_sets import Source, read_set
 from electorate.studies.request import Request, markdown_table
+from electorate.theory.margins import Margins
 
 NEEDS_DATA = ("figure 3", "figure 4")
 OFFERS = {
@@ -51,31 +61,39 @@ def models(plan: Plan) -> dict[str, Any]:
     }
 
 
-def figure_3(folder: Path, plan: Plan = PAPER) -> TreeSizesDisplay:
-    """The sizes of DeepBoost's trees. folder: where the data sets are."""
-    return TreeSizesDisplay.from_estimators({"DeepBoost": models(plan)["DeepBoost"].fit(*rows(folder))})
+def figure_3(folder: Path, plan: Plan = PAPER) -> list[dict[str, Any]]:
+    """The size of each of DeepBoost's trees. folder: where the data sets are."""
+    return [{"nodes": int(nodes)} for nodes in tree_sizes(models(plan)["DeepBoost"].fit(*rows(folder)))]
 
 
-def figure_4(folder: Path, plan: Plan = PAPER) -> CumulativeMarginsDisplay:
-    """The margins of three models on the rows they were fitted to, one panel each, and cumulative."""
+def figure_4(folder: Path, plan: Plan = PAPER) -> list[dict[str, Any]]:
+    """The margins of three models on the rows that they were fitted to."""
     X, y = rows(folder)
-    fitted = {name: model.fit(X, y) for name, model in models(plan).items()}
-    return CumulativeMarginsDisplay.from_estimators(fitted, X, y).plot_panels()
+    found = {name: margins(model.fit(X, y), X, y).values for name, model in models(plan).items()}
+    return [{"algorithm": name, "margins": np.sort(values).round(6).tolist()} for name, values in found.items()]
+
+
+def facts(margins_of: list[dict[str, Any]]) -> dict[str, dict[str, float]]:
+    """Of each algorithm in the rows of Figure 4: the least margin, the tenth and half of the rows, and the mean."""
+    names = "minimum", "10%", "median", "mean"
+    values = [(*np.quantile(one["margins"], (0.0, 0.1, 0.5)), np.mean(one["margins"])) for one in margins_of]
+    return {one["algorithm"]: dict(zip(names, of, strict=True)) for one, of in zip(margins_of, values, strict=True)}
 
 
 def reproduce(request: Request) -> str:
-    """For `electorate reproduce deepboost --figure N`: the picture goes to the folder, its numbers are returned."""
+    """For `electorate reproduce deepboost --figure N`: numbers and picture go to the folder, a table is returned."""
     plan = QUICK if request.quick else PAPER
+    make = partial({3: figure_3, 4: figure_4}[request.number], request.data, plan)
+    found = request.figure_rows("deepboost", make, ("algorithm",))
     if request.number == 3:
-        sizes = figure_3(request.data, plan)
-        request.save(sizes.figure_, "deepboost")
-        nodes, trees = np.unique(sizes.sizes["DeepBoost"], return_counts=True)
-        table = markdown_table("nodes | trees", zip(nodes, trees, strict=True), "rr")
+        sizes = [one["nodes"] for one in found]
+        request.save(TreeSizesDisplay({"DeepBoost": sizes}).plot().figure_, "deepboost")
+        table = markdown_table("nodes | trees", zip(*np.unique(sizes, return_counts=True), strict=True), "rr")
     else:
-        margins = figure_4(request.data, plan)
-        request.save(margins.figure_, "deepboost")
-        numbers = {n: (m.minimum, m.quantile(0.1), m.quantile(0.5), m.mean) for n, m in margins.margins.items()}
-        lines = [[name, *(f"{number:.4f}" for number in found)] for name, found in numbers.items()]
+        values = {one["algorithm"]: np.array(one["margins"]) for one in found}
+        each = {name: Margins(of, np.ones(len(of)), of, "normalised") for name, of in values.items()}
+        request.save(CumulativeMarginsDisplay(each).plot_panels().figure_, "deepboost")
+        lines = [[name, *(f"{number:.4f}" for number in of.values())] for name, of in facts(found).items()]
         table = markdown_table("algorithm | minimum | 10% | median | mean", lines, "lrrrr")
     title = f"# DeepBoost, Figure {request.number}: ionosphere"
     return "\n".join([title, "", f"{plan}; the subset and prices are ours.", "", *table])

@@ -66,6 +66,13 @@ class Request:
         figure.savefig(self.out / name, dpi=110)
         return name
 
+    def figure_rows(self, study: str, make: Callable[[], list[dict[str, Any]]], texts: tuple[str, ...] = ()) -> Any:
+        """The numbers that a figure is drawn from, in a CSV file: stored ones to render, else made. texts: columns."""
+        path = self.results(f"{study}-figure-{self.number}")
+        if not self.render:
+            write_rows(path, make())
+        return stored_rows(path, texts)
+
 
 class Lines:
     """Results in a text file, one JSON line each, by a key; an incomplete last line is ignored, and overwritten."""

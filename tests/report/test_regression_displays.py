@@ -15,7 +15,7 @@ mpl.use("Agg")
 from matplotlib import pyplot as plt  # noqa: E402
 
 from electorate import IntervalDisplay, LocMedBoostRegressor, MedBoostRegressor, QuantilesDisplay  # noqa: E402
-from electorate.report.regression import figure_2  # noqa: E402
+from electorate.report.regression import figure_2, nine_lines  # noqa: E402
 
 
 @pytest.fixture(autouse=True)
@@ -84,7 +84,7 @@ def test_voters_of_a_model() -> None:
 
 
 def test_figure_2_has_two_panels() -> None:
-    figure = figure_2()
+    figure = figure_2(*nine_lines())
     assert [ax.get_title()[:3] for ax in figure.axes] == ["(a)", "(b)"]
     figure.canvas.draw()
 

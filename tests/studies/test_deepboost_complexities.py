@@ -31,9 +31,14 @@ def test_a_provable_complexity_counts_the_labelings() -> None:
 
 def test_only_the_complexity_changes() -> None:
     model = DeepBoostClassifier(Union([Stumps(), PairedStumps()]), lam=0.1, beta=0.2, n_estimators=7)
-    changed = complexities.provable(model, 50)
+    changed = complexities.with_kind(model, 50)
     assert {key for key, value in vars(changed).items() if repr(value) != repr(vars(model)[key])} == {"complexity"}
     assert model.complexity == "published"
+    assert {complexities.with_kind(model, 50, kind).complexity for kind in complexities.KINDS.values()} == {
+        "provable",
+        "depth",
+    }
+    assert {complexities.TABLES[key] for key, kind in complexities.KINDS.items() if kind == "depth"} == {"2", "3"}
 
 
 def test_the_page_compares_the_folds_of_both() -> None:

@@ -7,6 +7,8 @@ import matplotlib as mpl
 import numpy as np
 import pytest
 
+from electorate import margins
+from electorate.cli import main
 from electorate.studies import deepboost_figures as deepboost
 from electorate.studies import vadaboost_figures as vadaboost
 
@@ -16,32 +18,60 @@ pytestmark = pytest.mark.skipif(not (DATA / "DATASETS.json").exists(), reason="t
 
 
 def test_deepboosts_trees_are_smaller_where_complexity_has_a_price() -> None:
-    free = deepboost.figure_3(DATA, deepboost.Plan(depth=4, rounds=20, lam=0.0))
-    dear = deepboost.figure_3(DATA, deepboost.Plan(depth=4, rounds=20, lam=0.01))
-    assert dear.sizes["DeepBoost"].mean() < free.sizes["DeepBoost"].mean()
+    free, dear = (
+        np.mean([one["nodes"] for one in deepboost.figure_3(DATA, deepboost.Plan(depth=4, rounds=20, lam=lam))])
+        for lam in (0.0, 0.01)
+    )
+    assert dear < free
+
+
+def test_margins_of_figure_4_are_those_of_the_models() -> None:
+    plan = deepboost.QUICK
+    found = deepboost.figure_4(DATA, plan)
+    X, y = deepboost.rows(DATA)
+    for one, (name, model) in zip(found, deepboost.models(plan).items(), strict=True):
+        values = margins(model.fit(X, y), X, y).values
+        assert one["algorithm"] == name
+        np.testing.assert_allclose(one["margins"], np.sort(values), atol=1e-6)
+        facts = deepboost.facts(found)[name]
+        assert facts["minimum"] == pytest.approx(values.min(), abs=1e-6)
+        assert facts["median"] == pytest.approx(np.median(values), abs=1e-6)
 
 
 def test_vadaboost_needs_about_twice_adaboosts_rounds_at_lam_0() -> None:
     """Theorem 5, and what the paper sees in its Figure 2."""
-    study = vadaboost.figure_2(DATA, vadaboost.Plan(rounds=150, rows=600, bins=8))
-    costs = study.displays[0.0].costs
+    found = vadaboost.figure_2(DATA, vadaboost.Plan(rounds=150, rows=600, bins=8))
+    costs = {(one["lam"], one["algorithm"]): one["cost"] for one in found}
     for level in (0.1, 0.03):
-        ada, vada = (vadaboost.rounds_to(cost, level * 600**2) for cost in costs.values())
+        names = "AdaBoost, squared", "VadaBoost"
+        ada, vada = (vadaboost.rounds_to(costs[0.0, name], level * 600**2) for name in names)
         assert ada is not None
         assert vada is not None
         assert 1.5 <= vada / ada <= 3
     assert vadaboost.rounds_to([3.0, 2.0], 1.0) is None
-    assert list(study.displays[0.5].costs) == ["AdaBoost, squared", "VadaBoost", "EBBoost"]
-    assert np.all(np.diff(study.displays[0.5].costs["EBBoost"]) < 0)
+    assert [name for lam, name in costs if lam == 0.5] == ["AdaBoost, squared", "VadaBoost", "EBBoost"]
+    assert np.all(np.diff(costs[0.5, "EBBoost"]) < 0)
 
 
 def test_vadaboosts_bound_touches_its_cost_and_has_its_step_as_minimum() -> None:
     """Figure 1: U is above V and equal to it at 0 (Theorem 3); VadaBoost's step minimises U (Lemma 2)."""
-    study = vadaboost.figure_1()
-    for lam, (cost, bound) in study.costs.items():
-        at_zero = int(np.argmin(np.abs(study.alphas)))
-        assert np.all(bound >= cost * (1 - 1e-12))
-        assert bound[at_zero] == pytest.approx(cost[at_zero], rel=1e-12)
-        assert study.alphas[np.argmin(bound)] == pytest.approx(study.steps[lam], abs=0.0051)
-    gaps = [np.max(bound / cost) for cost, bound in study.costs.values()]
+    found = vadaboost.bounds(vadaboost.figure_1())
+    for of in found.values():
+        at_zero = int(np.argmin(np.abs(of["alpha"])))
+        assert np.all(of["U"] >= of["V"] * (1 - 1e-12))
+        assert of["U"][at_zero] == pytest.approx(of["V"][at_zero], rel=1e-12)
+        assert of["alpha"][np.argmin(of["U"])] == pytest.approx(of["step"][0], abs=0.0051)
+    gaps = [np.max(of["U"] / of["V"]) for of in found.values()]
     assert gaps[1] < gaps[0]  # the bound is closer for a larger lam
+
+
+@pytest.mark.parametrize(("paper", "number"), [("deepboost", 3), ("deepboost", 4), ("vadaboost", 1), ("vadaboost", 2)])
+def test_a_picture_is_drawn_again_from_its_file(paper: str, number: int, tmp_path: Path) -> None:
+    """The numbers are stored; --render draws from them, without the data."""
+    where = ["reproduce", paper, "--figure", str(number), "--quick", "--out", str(tmp_path)]
+    assert main([*where, "--data", str(DATA)]) == 0
+    picture, page = tmp_path / f"{paper}-figure-{number}.png", tmp_path / f"{paper}-figure-{number}.md"
+    first = picture.read_bytes(), page.read_text(encoding="utf-8")
+    picture.unlink()
+    assert main([*where, "--render", "--data", str(tmp_path / "none")]) == 0
+    assert (picture.read_bytes(), page.read_text(encoding="utf-8")) == first

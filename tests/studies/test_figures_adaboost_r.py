@@ -1,6 +1,5 @@
 """Figures 5 and 6 of the AdaBoost_R paper in small: exact test graphs, the Bayes curve, all panels; and the claim."""
 
-from dataclasses import replace
 from pathlib import Path
 
 import matplotlib as mpl
@@ -14,56 +13,82 @@ from electorate.cli import main
 from electorate.simulate import XD6, LEDEven
 from electorate.studies.adaboost_r_figures import (
     ALGORITHMS,
+    GRID,
     PAPER,
     QUICK,
     Plan,
     claims,
     distance,
-    figure_5,
-    figure_6,
+    draw,
     left_area,
     one_fit,
-    sweep,
-    together,
+    plateau_lines,
+    run_unit,
+    units,
     whole_law,
 )
 from electorate.studies.adaboost_r_illustrations import QUICK as FEW_ROUNDS
-from electorate.studies.adaboost_r_illustrations import RATES, THETAS, local_graphs, stages
+from electorate.studies.adaboost_r_illustrations import (
+    RATES,
+    THETAS,
+    graph_of,
+    local_graphs,
+    observed,
+    stages,
+    violations,
+)
+from electorate.studies.request import Request
+from electorate.studies.runs import Row
 from electorate.theory.margins import Margins
 
 mpl.use("Agg")
-SMALL = Plan(max_terms=2, rounds=(3, 12), rows=80)
+SMALL = Plan((1, 2), (3, 12), (20, 40), rates=(0.1, 0.4), rows=80, samples=1)
 
 
-def test_the_papers_setting() -> None:
-    assert Plan(max_terms=6, rounds=(20, 1000), rates=(0.1, 0.2, 0.3, 0.4), rows=300) == PAPER
+def request(what: str, tmp_path: Path) -> Request:
+    return Request(what, False, tmp_path, tmp_path)
 
 
-@pytest.mark.parametrize(("figure", "problem"), [(figure_5, LEDEven), (figure_6, XD6)])
-def test_one_call_gives_every_panel(figure, problem) -> None:
-    study = figure(SMALL)
-    assert len(study.figure_.axes) == 8
-    assert set(study.test) == {(rate, rounds) for rate in SMALL.rates for rounds in SMALL.rounds}
-    for (rate, _), graphs in study.test.items():
-        assert list(graphs) == list(ALGORITHMS)
-        bayes = study.bayes[rate]
-        assert bayes.margin_error(-1e-12) == pytest.approx(problem(noise=rate).bayes_error())
-        for graph in graphs.values():
+@pytest.fixture(scope="module")
+def rows(tmp_path_factory: pytest.TempPathFactory) -> list[Row]:
+    """Every unit of both figures, for all r."""
+    every = units(request("table 5", tmp_path_factory.mktemp("out")), SMALL)
+    return [Row(unit, outcome, "") for unit in every for outcome in run_unit(unit, SMALL)]
+
+
+def test_the_papers_setting(tmp_path: Path) -> None:
+    assert PAPER.terms == (2, 3, 4, 5, 6)
+    assert (PAPER.rounds[0], PAPER.rounds[-1], PAPER.rows) == (20, 1000, 300)
+    shown = units(request("figure 5", tmp_path), PAPER)
+    every = units(request("table 5", tmp_path), PAPER)
+    assert set(shown) < set(every)
+    assert {unit.data for unit in shown} == {f"r = 6, noise {rate}%" for rate in (10, 20, 30, 40)}
+    assert max(PAPER.many) == 50_000
+
+
+@pytest.mark.parametrize(("number", "problem"), [(5, LEDEven), (6, XD6)])
+def test_a_picture_has_every_panel_and_the_stored_graphs(number: int, problem: type, rows: list[Row]) -> None:
+    figure = draw(rows, number, "test", SMALL)
+    assert len(figure.axes) == 4
+    for panel, (rounds, rate) in zip(figure.axes, [(3, 0.1), (3, 0.4), (12, 0.1), (12, 0.4)], strict=True):
+        assert [line.get_label() for line in panel.lines[:4]] == [*ALGORITHMS, "Bayes rule"]
+        for line in panel.lines[:3]:
+            unit = str(number), f"r = 2, noise {rate:.0%}", 0
+            algorithm = f"{line.get_label()}, T = {rounds}"
+            stored = next(row.outcome for row in rows if row.unit == unit and row.outcome.algorithm == algorithm)
+            np.testing.assert_array_equal(line.get_ydata(), stored.chosen["test"])
+            assert stored.chosen["bayes"] == pytest.approx(problem(noise=rate).bayes_error(), abs=1e-5)
             # no rule beats the Bayes rule; ties, a margin of 0, count as errors here
-            assert graph.margin_error(0.0) >= bayes.margin_error(-1e-12) - 1e-12
-            assert 0 <= left_area(graph) <= graph.margin_error(0.0) + 1e-12
-    panel = study.figure_.axes[0]
-    assert [line.get_label() for line in panel.lines[:4]] == [*ALGORITHMS, "Bayes rule"]
-    assert len(list(study.facts())) == 8 * 3
-    assert study.text().count("\n| ") == 8 * 3
+            assert stored.error >= stored.chosen["bayes"] - 1e-5
+            assert 0 <= stored.chosen["left"] <= stored.error + 1e-5
+    assert len(draw(rows, number, "training", SMALL).axes[0].lines) == 3 + 1
 
 
 def test_the_test_graph_is_that_of_drawn_rows() -> None:
     """The exact graph of a fitted model against 40,000 drawn rows."""
     problem = XD6(0.3)
-    plan = replace(SMALL, max_terms=3)
-    (_, _), (training, test) = one_fit("AdaBoost_R", problem, plan, 5)
-    X, y = problem.sample(plan.rows, 5)
+    (_, _), (training, test) = one_fit("AdaBoost_R", problem, SMALL, 3, (3, 12), 5)
+    X, y = problem.sample(SMALL.rows, 5)
     model = AdaBoostRClassifier(Rules(3), n_estimators=12).fit(X, y)
     np.testing.assert_array_equal(training.values, margins(model, X, y, kind="logistic").values)
     drawn = margins(model, *problem.sample(40_000, 6), kind="logistic")
@@ -95,53 +120,66 @@ def test_areas_and_distances(one: Margins, other: Margins) -> None:
     assert distance(one, one) == 0
     assert distance(one, other) >= abs(one.area - other.area) - 1e-12
     assert left_area(one) == pytest.approx(one.margin_error(at[at < 0]).mean(), abs=2e-3)
-    both = together([one, other])
-    np.testing.assert_allclose(both.margin_error(at), (one.margin_error(at) + other.margin_error(at)) / 2, atol=1e-9)
 
 
 def test_adaboost_r_is_less_sure_of_wrong_labels_under_noise() -> None:
     """The paper's claim for theta <= 0, where it is clearest: large rules, many rounds, 40% noise on XD6."""
-    study = figure_6(Plan(max_terms=6, rounds=(150,), rates=(0.4,), repeats=2))
-    left = {name: left_area(graph) for name, graph in study.test[0.4, 150].items()}
-    assert min(left, key=lambda name: left[name]) == "AdaBoost_R"
-    assert left["AdaBoost_R"] < 0.8 * left["real AdaBoost"]
+    areas = {name: left_area(one_fit(name, XD6(0.4), PAPER, 6, (150,), 0)[0][1]) for name in ALGORITHMS}
+    assert min(areas, key=lambda name: areas[name]) == "AdaBoost_R"
+    assert areas["AdaBoost_R"] < 0.8 * areas["real AdaBoost"]
 
 
-def test_the_sweep_counts_what_the_paper_says() -> None:
-    facts = sweep(replace(SMALL, rates=(0.1, 0.4), repeats=2), terms=(1, 2))
-    assert len(facts) == 2 * 2 * 2 * 2 * 2 * 3  # samples, r, domains, rates, rounds, algorithms
-    lines = claims(facts).splitlines()
-    assert len(lines) == 2 + 4
-    for domain, r in {(fact["domain"], fact["r"]) for fact in facts}:
-        mine = [fact for fact in facts if (fact["domain"], fact["r"]) == (domain, r)]
-        wins = 0
-        for at in range(0, len(mine), 3):
-            assert mine[at]["rounds"] == mine[at + 2]["rounds"]
-            areas = {fact["algorithm"]: fact["area left of 0"] for fact in mine[at : at + 3]}
-            wins += min(areas, key=lambda name, areas=areas: areas[name]) == "AdaBoost_R"
-            assert sum(fact["lowest"] for fact in mine[at : at + 3]) >= 1 - 1e-9  # somebody is lowest everywhere
-        line = next(line for line in lines if line.startswith(f"| {domain} | {r} |"))
-        assert line.split("|")[3:5] == [f" {len(mine) // 3} ", f" {wins / (len(mine) // 3):.0%} "]
+def test_claims_are_counted_from_the_rows(rows: list[Row]) -> None:
+    assert len(rows) == 2 * 2 * 2 * 2 * 3  # domains, r, rates, rounds, algorithms
+    found = claims(rows)
+    assert {what: len(of) for what, of in found.items()} == {
+        f"{d}, r = {r}": 4 for d in ("LEDeven", "XD6") for r in (1, 2)
+    }
+    for domain, number in (("LEDeven", "5"), ("XD6", "6")):
+        for r in (1, 2):
+            held = 0
+            for rate, rounds in ((0.1, 3), (0.1, 12), (0.4, 3), (0.4, 12)):
+                mine = [
+                    row.outcome
+                    for row in rows
+                    if row.unit == (number, f"r = {r}, noise {rate:.0%}", 0)
+                    and row.outcome.algorithm.endswith(f"T = {rounds}")
+                ]
+                assert sum(one.chosen["lowest"] for one in mine) >= 1 - 1e-4  # somebody is lowest everywhere
+                best = min(mine, key=lambda one: one.chosen["left"])
+                held += best.algorithm.startswith("AdaBoost_R")
+            counted = found[f"{domain}, r = {r}"]["least area left of 0"]
+            assert (sum(counted), len(counted)) == (held, 4)
+
+
+def test_the_long_run_has_adaboost_r_alone(tmp_path: Path) -> None:
+    unit = units(request("table 6", tmp_path), SMALL)[0]
+    found = run_unit(unit, SMALL)
+    assert [one.algorithm for one in found] == ["AdaBoost_R, T = 20", "AdaBoost_R, T = 40"]
+    line = plateau_lines([Row(unit, one, "") for one in found])[2]
+    low, high = np.interp((0.1, 0.9), GRID, found[0].chosen["training"])
+    assert f"| {low:.3f} | {high - low:.3f} |" in line
 
 
 def test_figure_2_the_bound_moves_to_the_right() -> None:
     """Theorem 1 for every theta; recomputed from the votes and the edges of the model itself."""
     few, many = stages(FEW_ROUNDS)
     X, y = XD6(noise=0.0).sample(FEW_ROUNDS.rows, 0)
-    model = AdaBoostRClassifier(Rules(FEW_ROUNDS.max_terms), n_estimators=many.rounds).fit(X, y)
+    model = AdaBoostRClassifier(Rules(FEW_ROUNDS.max_terms), n_estimators=many["rounds"]).fit(X, y)
     scores = np.where(y == 1, 1, -1) * model.decision_function(X)
-    observed = [np.mean(np.tanh(scores / 2) <= theta) for theta in THETAS.tolist()]
-    np.testing.assert_allclose(many.margins.margin_error(THETAS), observed, atol=1e-12)
+    np.testing.assert_allclose(observed(many), [np.mean(np.tanh(scores / 2) <= theta) for theta in THETAS.tolist()])
     factor = np.exp(-0.5 * np.sum(model.history_["edge"] ** 2))
-    np.testing.assert_allclose(many.bound, np.maximum(1, (1 + THETAS) / (1 - THETAS)) * factor)
-    assert few.violations == many.violations == 0
+    np.testing.assert_allclose(many["bound"], np.maximum(1, (1 + THETAS) / (1 - THETAS)) * factor)
+    assert violations(few) == violations(many) == 0
+    assert violations({**many, "bound": [0.0] * len(THETAS)}) > 0
 
 
 def test_figure_3_has_stairs_where_the_paper_says() -> None:
-    for rate, graph in local_graphs().items():
+    for one in local_graphs():
+        rate, graph = one["eta"], graph_of(one)
         assert sorted(graph.values) == pytest.approx([2 * rate - 1, 1 - 2 * rate])
         assert graph.margin_error([-1.0, 0.0, 1.0]) == pytest.approx([0, rate, 1])
-    assert set(local_graphs()) == set(RATES)
+    assert [one["eta"] for one in local_graphs()] == list(RATES)
 
 
 def test_the_command_writes_a_picture_and_a_table(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -152,8 +190,9 @@ def test_the_command_writes_a_picture_and_a_table(tmp_path: Path, capsys: pytest
     assert "--figure 5" in capsys.readouterr().out
     assert main([*command, "--figure", "6", "--quick"]) == 0
     printed = capsys.readouterr().out
-    assert (tmp_path / "out" / "adaboost_r-figure-6.png").stat().st_size > 10_000
+    for name in ("adaboost_r-figure-6.png", "adaboost_r-training-figure-6.png", "adaboost_r-figures-quick.csv"):
+        assert (tmp_path / "out" / name).stat().st_size > 10_000
     assert (tmp_path / "out" / "adaboost_r-figure-6.md").read_text() == printed.removesuffix("\n")
-    assert "# AdaBoost_R, Figure 6: XD6" in printed
+    assert "# AdaBoost_R, figure 6: margin graphs on XD6" in printed
     assert "quick" in printed
     assert main([*command, "--figure", "7"]) == 1

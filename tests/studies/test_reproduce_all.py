@@ -22,13 +22,18 @@ DATA = Path(os.environ.get("ELECTORATE_DATA", Path(__file__).parents[3] / "share
 pytestmark = pytest.mark.skipif(not (DATA / "DATASETS.json").exists(), reason="the data sets are not here")
 OTHER_READINGS = tuple(readings.named(name, one) for name, one in product(readings.ALGORITHMS, readings.READINGS))
 TABLES = {  # the algorithms of every table
-    "quadboost": {"1": quadboost.ALGORITHMS, quadboost.LONGER: ("AdaBoost",)},
-    "vadaboost": vadaboost.ALGORITHMS,
+    "quadboost": {
+        "1": quadboost.ALGORITHMS,
+        quadboost.LONGER: ("AdaBoost",),
+        quadboost.REWEIGHTED: tuple(quadboost.PENALTY),
+    },
+    "vadaboost": {**vadaboost.ALGORITHMS, vadaboost.LARGER: (vadaboost.ABOVE,)},
     "deepboost": {
         **deepboost.ALGORITHMS,
         readings.TABLE: OTHER_READINGS,
         **{key: deepboost.ALGORITHMS[table] for key, table in choice.TABLES.items()},
         **dict.fromkeys(complexities.TABLES, (complexities.ALGORITHM,)),
+        **{key: deepboost.ALGORITHMS[table] for key, table in deepboost.AGAIN.items()},
     },
     "adaboost_r": {"4": adaboost_r.ALGORITHMS, "4.1": adaboost_r.LARGER_ALGORITHMS},
 }

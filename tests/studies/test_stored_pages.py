@@ -21,9 +21,8 @@ pytestmark = [
 
 @pytest.mark.parametrize("name", reproduce.PAPERS)
 def test_the_page_of_a_paper_is_made_from_its_results(name: str, tmp_path: Path) -> None:
-    for path in (STORED / f"{name}.csv", STORED / f"{name}.jsonl"):
-        if path.exists():
-            shutil.copy(path, tmp_path)
+    for path in (*STORED.glob(f"{name}*.csv"), *STORED.glob(f"{name}.jsonl")):
+        shutil.copy(path, tmp_path)
     assert main(["reproduce", name, "--render", "--data", str(DATA), "--out", str(tmp_path)]) == 0
     stored = (STORED / f"{name}.md").read_text(encoding="utf-8")
     assert (tmp_path / f"{name}.md").read_text(encoding="utf-8") == stored

@@ -1,15 +1,19 @@
 """The study of the LocMedBoost paper's theorems: its parts by themselves, and a small run that goes on."""
 
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
+import matplotlib as mpl
 import numpy as np
 import pytest
 
 from electorate.cli import main
+from electorate.report.regression import nine_lines
 from electorate.studies import locmedboost as study
-from electorate.studies.request import Request
+from electorate.studies.request import Request, stored_rows
 
+mpl.use("Agg")
 NOWHERE = Path("no data needed")
 
 
@@ -46,19 +50,55 @@ def test_a_bound_that_fails_is_counted(monkeypatch: pytest.MonkeyPatch) -> None:
     assert study.check_theorem_1(model, draw, rhos)["violations"] > 0
 
 
-@pytest.mark.parametrize("theorem", [1, 2, 3])
-def test_the_quick_version_holds_and_goes_on(theorem: int, tmp_path: Path) -> None:
-    request = Request(f"theorem {theorem}", True, NOWHERE, tmp_path, ("friedman1",))
+@pytest.mark.parametrize(
+    ("what", "stored"),
+    [("theorem 1", 4), ("theorem 2", 5), ("lemma 1", 5), ("figure 1", 1), *((f"theorem {n}", 1) for n in (3, 4, 5))],
+)
+def test_the_quick_version_holds_and_goes_on(what: str, stored: int, tmp_path: Path) -> None:
+    request = Request(what, True, NOWHERE, tmp_path, ("friedman1",))
     text = study.reproduce(request)
     assert "small version" in text
     assert "NO" not in text
     assert study.reproduce(request) == text
-    assert len((tmp_path / "locmedboost.jsonl").read_text().splitlines()) in (4, 5, 1)
+    assert len((tmp_path / "locmedboost.jsonl").read_text().splitlines()) == stored
+
+
+def test_both_sides_of_theorem_2_are_compared(monkeypatch: pytest.MonkeyPatch) -> None:
+    draw = partial(study.some_rows, "friedman1", NOWHERE, 40)
+    found = study.check_theorem_2(study.SETTINGS[0], study.QUICK, draw, 0.4)
+    assert max(found[side] for side in study.SIDES) <= 1e-9
+    monkeypatch.setattr("electorate.theory.training.lemma_1", lambda edge, rho: np.full(len(edge), -30.0))
+    assert study.check_theorem_2(study.SETTINGS[0], study.QUICK, draw, 0.4)["E_rho of each round"] > 0
+    monkeypatch.setattr("electorate.theory.training.theorem_2", lambda edge, rho: np.zeros(len(edge)))
+    broken = study.check_theorem_2(study.SETTINGS[0], study.QUICK, draw, 0.4)
+    assert broken["rows not above the target margin"] > 0
+
+
+def test_figure_1_in_numpy_is_the_regressor() -> None:
+    draw = partial(study.some_rows, "friedman1", NOWHERE, 60)
+    found = study.check_figure_1(study.QUICK, draw, 0.4)
+    assert found["rounds"] > 3
+    assert found["edge"] <= 1e-12
+    assert found["step"] <= 1e-6
+    assert found["median"] == 0
+
+
+def test_figure_2_is_drawn_from_its_file(tmp_path: Path) -> None:
+    request = Request("figure 2", False, NOWHERE, tmp_path)
+    study.reproduce(request)
+    rows = stored_rows(tmp_path / "locmedboost-figure-2.csv", ())
+    x, outputs = nine_lines()
+    np.testing.assert_array_equal([one["x"] for one in rows], x)
+    np.testing.assert_array_equal([one["lines"] for one in rows], outputs)
+    picture = (tmp_path / "locmedboost-figure-2.png").read_bytes()
+    study.reproduce(replace(request, render=True))
+    assert (tmp_path / "locmedboost-figure-2.png").read_bytes() == picture
 
 
 def test_the_command_offers_theorems(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["reproduce", "locmedboost", "--list"]) == 0
-    assert capsys.readouterr().out.count("--theorem") == 3
+    listed = capsys.readouterr().out
+    assert [listed.count(f"--{kind}") for kind in ("theorem", "lemma", "figure")] == [5, 1, 2]
     assert main(["reproduce", "locmedboost", "--theorem", "3", "--quick", "--out", str(tmp_path)]) == 0
     assert "| 200 |" in (tmp_path / "locmedboost-theorem-3.md").read_text()
     assert main(["reproduce", "locmedboost", "--theorem", "9"]) == 1

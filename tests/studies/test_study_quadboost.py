@@ -9,11 +9,15 @@ import numpy as np
 import pytest
 
 from electorate.cli import main
+from electorate.comparison import paired_tests
 from electorate.studies import quadboost as study
+from electorate.studies import quadboost_table2 as table2
 from electorate.studies.binary_sets import read_set
 from electorate.studies.request import Lines, Request
+from electorate.studies.runs import Outcome, Row, Unit, read_results
 
 FOLDER = Path(os.environ.get("ELECTORATE_DATA", Path(__file__).resolve().parents[3] / "shared" / "data"))
+STORED = Path(__file__).parents[2] / "docs" / "studies"
 needs_data = pytest.mark.skipif(not (FOLDER / "DATASETS.json").exists(), reason="the data sets are not here")
 
 
@@ -71,5 +75,60 @@ def test_a_data_set_with_few_test_rows_has_more_splits() -> None:
     count = Counter(unit.data for unit in study.units(request) if unit.table == "1")
     assert count["car"] == 10
     assert count["hepatitis"] == study.MORE_SPLITS["hepatitis"] == max(count.values())
-    assert len(study.units(replace(request, repeats=3))) == 2 * 3 * len(study.SETS)
+    assert len(study.units(replace(request, repeats=3))) == 3 * 3 * len(study.SETS)
     assert {unit.split for unit in study.units(request) if unit.table == study.LONGER} == {0}
+
+
+@needs_data
+@pytest.mark.parametrize(("name", "split"), [("bupa", 0), ("wine", 1), ("zoo", 4)])
+def test_a_stored_choice_fitted_again_has_the_stored_error(name: str, split: int) -> None:
+    stored = read_results(STORED / "quadboost.csv")
+    found = study.run_again(Unit("2", name, split), FOLDER, stored)
+    assert [one.algorithm for one in found] == list(study.ALGORITHMS)
+    for one in found:
+        unit = Unit("1", name, split)
+        (row,) = [row for row in stored if row.unit == unit and row.outcome.algorithm == one.algorithm]
+        assert one.error == pytest.approx(row.outcome.error, abs=1e-6)
+        wrong = table2.unpacked(one.chosen["wrong"], one.chosen["rows"])
+        assert wrong.mean() == pytest.approx(one.error)
+
+
+def test_stored_parameters_are_those_of_the_grid() -> None:
+    for algorithm, name, grid in (
+        ("QuadBoost-L1", "lam", np.logspace(-4, 0, 10)),
+        ("QuadBoost-L2", "lam", np.logspace(0, 3, 10)),
+        ("QuadBoost-Linf", "alpha_max", np.logspace(-4, -1, 10)),
+        ("LPBoost", "C", study.PRICES),
+    ):
+        for value in grid:
+            assert study.on_grid(algorithm, name, float(f"{value:.4g}")) == value
+    assert study.on_grid("QuadBoost", "lam", 0.0) == 0.0
+    assert study.on_grid("AdaBoost", "n_estimators", 774.0) == 774
+
+
+def test_the_tests_of_pairs_on_made_up_runs() -> None:
+    """Linf is right everywhere, L1 wrong on the first row of every set, the others on the first two of all but one."""
+    rows = []
+    for number, split in ((number, split) for number in range(5) for split in range(2)):
+        for name in table2.ALGORITHMS:
+            wrong = np.zeros(11, dtype=bool)
+            wrong[: {"QuadBoost-Linf": 0, "QuadBoost-L1": 1}.get(name, 2 if number else 0)] = True
+            chosen = {"rows": 11, "wrong": table2.packed(wrong)}
+            rows.append(Row(Unit("2", f"set {number}", split), Outcome(name, wrong.mean(), 0.0, chosen), ""))
+    found = table2.pair_tests(rows)
+    assert len(found) == 15
+    one = found["QuadBoost-Linf", "QuadBoost-L1"]
+    assert (one["wins"], one["ties"], one["losses"], one["p"]) == (5, 0, 0, 1 / 32)
+    assert one["gap"] == pytest.approx(-100 / 11)
+    chances = np.full(5, paired_tests.chance_of_better(1, 0))  # one row that only the second gets wrong
+    for which in ("first", "mean", "least", "most"):
+        assert one[which] == pytest.approx(paired_tests.chance_of_majority(chances))
+    tied = found["LPBoost", "AdaBoost"]
+    assert (tied["wins"], tied["ties"], tied["losses"], tied["p"], tied["first"]) == (0, 5, 0, 1.0, 0.5)
+    assert "| QuadBoost-Linf | QuadBoost-L1 | 0.81 |" in "\n".join(table2.own_lines(rows))
+
+
+def test_the_significant_pairs_are_those_of_the_text_and_of_the_stars() -> None:
+    assert set(table2.SIGNIFICANT) <= set(table2.TABLE_2)
+    assert sum("text" in where for where in table2.SIGNIFICANT.values()) == 3
+    assert sum("star" in where for where in table2.SIGNIFICANT.values()) == 3

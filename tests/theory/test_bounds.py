@@ -317,3 +317,21 @@ def test_the_smallest_of_many_binomials_is_simulated_rightly():
 
 def test_sauer_in_logs_is_the_sum():
     assert bounds.log_votes(30, 1, 4, 0.0) == pytest.approx(logsumexp([math.log(math.comb(30, k)) for k in range(5)]))
+
+
+@pytest.mark.parametrize(("voters", "p"), [(1, 2.0), (2, 1.0), (2, 2.0), (3, 1.5)])
+def test_lemma_1_of_quadboost(voters: int, p: float) -> None:
+    """R(C_p^n) = n^(1 - 1/p) R(H) on a symmetric class, over all signs, choices of n voters and weights of norm 1."""
+    rows = 4
+    half = np.random.default_rng(0).uniform(-1, 1, (3, rows))
+    outputs = np.concatenate([half, -half])
+    agreements = np.array(list(itertools.product((-1, 1), repeat=rows))) @ outputs.T / rows  # [signs, voter]
+    norm = np.inf if p == 1 else p / (p - 1)  # the dual of p: the sup over weights
+    chosen = [
+        max(
+            np.linalg.norm([of[k] for k in some], norm)
+            for some in itertools.product(range(len(outputs)), repeat=voters)
+        )
+        for of in agreements
+    ]
+    assert np.mean(chosen) == pytest.approx(voters ** (1 - 1 / p) * agreements.max(axis=1).mean())
