@@ -69,7 +69,12 @@ class Ranking:
     picks: dict[str, Line]
     losses: Floats  # [line, row or group]
     weight: Floats | None
+    variance: float  # of the numbers to predict; NaN for classes
     confused: tuple[int, int] | None = None  # of several classes: this one is most often taken for that one
+
+    def r2(self, line: Line) -> float:
+        """The share of the variance that is explained, by the root mean squared error."""
+        return 1 - line.shown("rmse") ** 2 / self.variance if self.variance > 0 else float("nan")
 
     @property
     def rivals(self) -> list[Line]:
@@ -181,6 +186,7 @@ class Ranker:
             picks=picks,
             losses=losses[order][:, keeps],
             weight=None if table.weight is None else table.weight[keeps],
+            variance=float("nan") if table.n_classes else _variance(table.target, table.share),
             confused=self._confused(best.estimate.choice),
         )
 
@@ -215,6 +221,10 @@ class Ranker:
         return int(true), int(predicted)
 
 
+def _variance(values: Floats, share: Floats) -> float:
+    return float(np.average((values - np.average(values, weights=share)) ** 2, weights=share))
+
+
 def is_baseline(line: Line) -> bool:
     return line.algorithm is not None and line.algorithm.baseline
 
@@ -239,6 +249,7 @@ def columns_of(ranking: Ranking, metric: Metric) -> dict[str, list[Any]]:
                 "high": ends[1],
             }
             | {name: line.shown(name) for name in line.estimate.bounds if name != metric.name}
+            | ({} if metric.for_classes else {"r2": ranking.r2(line)})
             | {
                 "verdict": line.verdict,
                 "visible_difference": line.visible,
