@@ -415,6 +415,7 @@ def honest(records: list[Record], nested: list[Record]) -> list[str]:
     ]
 
 
+SEEN = (("p", 0.05), ("p", 0.001), ("same", 0.05), ("known", 0.05))
 GRADES = ("no evidence", "probably", "beyond doubt")
 HONEST = ["world", "n", "runs", "plain", "BBC (its error)", "rmse", "log loss", "interval", "limit", "said (lead)"]
 
@@ -445,17 +446,21 @@ def page(results: dict[str, Record]) -> list[str]:
             found.append([title, kind, str(len(some)), *(str(some.count(grade)) for grade in GRADES)])
     lines += table_of(["candidates", "target", "tables", *GRADES], found)
     lines += ["## Power of the sentence\n", POWER_TEXT, ""]
-    found = []
+    found, whole = [], []
     for n in SIZES:
         for lead in LEADS:
             records = by_part.get(("power", str(lead), n), [])
-            if records:
-                said, same, known = (np.mean([r[name] < 0.05 for r in records]) for name in ("p", "same", "known"))
-                sure = np.mean([r["p"] < 0.001 for r in records])
-                found.append([f"{n:,}", f"{100 * lead:g} points", str(len(records))])
-                found[-1] += [f"{100 * share:.0f}%" for share in (said, sure, same, known)]
+            whole += records
+            found += [[f"{n:,}", f"{100 * lead:g} points", *seen(records)]] if records else []
+    found += [["all", "", *seen(whole)]] if whole else []
     heads = ["rows", "lead", "runs", "p < .05", "p < .001", "known, p < .05", "known, no factor"]
     return lines + table_of(heads, found)
+
+
+def seen(records: list[Record]) -> list[str]:
+    """How many runs, and in which share of them each test saw the lead."""
+    shares = [np.mean([r[name] < level for r in records]) for name, level in SEEN]
+    return [str(len(records)), *(f"{100 * share:.0f}%" for share in shares)]
 
 
 INTRODUCTION = """# How honest the estimate of the chosen model is

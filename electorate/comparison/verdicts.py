@@ -18,7 +18,7 @@ from electorate.comparison.estimate import RARE, Estimate, n_draws_for, rarest_s
 from electorate.comparison.out_of_fold import OutOfFold
 
 TRAINING = 1.4  # variance of a mean difference over training sets and rows, relative to that over rows (measured)
-OWN_RATIO, FEW_MODELS = 0.25, 0.1  # see `training_factors`; with these few equal models are told apart in 5% of runs
+OWN_RATIO, FEW_MODELS = 0.1, 0.05  # see `training_factors`; with these few equal models are told apart in 5% of runs
 LEVEL = 0.05  # probability of any false "worse"
 BEYOND_DOUBT = 0.001
 DRAWS = 10_000
@@ -125,7 +125,7 @@ def training_factors(units: Floats, share: Floats, fold: Ints) -> Floats:
 
     What all folds share cannot be seen in one table (Bengio and Grandvalet 2004): the constant is measured on fresh
     rows. Where folds differ by more than their rows explain, it is multiplied by the ratio of the two variances: the
-    mean over all pairs, or a quarter of the way from there to the ratio of the pair. Five folds show little about one
+    mean over all pairs, or a tenth of the way from there to the ratio of the pair. Five folds show little about one
     pair, so that with few models the ratio counts a little more.
     """
     folds, place = np.unique(fold, return_inverse=True)

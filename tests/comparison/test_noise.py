@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.filterwarnings("ignore:.*stumps have two leaves")
 SEEDS = range(15)  # three tables of every kind of target
 
 
