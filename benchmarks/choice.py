@@ -20,7 +20,9 @@ from scipy import stats
 from sklearn.ensemble import (
     ExtraTreesClassifier,
     ExtraTreesRegressor,
+    HistGradientBoostingClassifier,
     HistGradientBoostingRegressor,
+    RandomForestClassifier,
     RandomForestRegressor,
 )
 from sklearn.linear_model import LogisticRegression, Ridge
@@ -53,7 +55,7 @@ N_FOLDS, N_INNER, FRESH = 5, 4, 20_000
 WORLDS = ("noise", "weak", "middle", "strong")
 SIZES = (100, 300, 1_000)
 LEADS = (0.03, 0.06, 0.12)
-RUNS, NESTED_RUNS, NOISE_TABLES = 500, 100, 200
+RUNS, MIXED_RUNS, NESTED_RUNS, NOISE_TABLES = 500, 20, 100, 200
 
 
 # ---------------------------------------------------------------- candidates
@@ -102,6 +104,14 @@ SIX = [  # of this package, each under 0.05 s a fit
     Maker("QuadBoost", lambda: QuadBoostClassifier(n_estimators=60, n_jobs=1)),
     Maker("VadaBoost", lambda: VadaBoostClassifier(n_estimators=30, n_jobs=1)),
     Maker("AdaBoost_R", lambda: AdaBoostRClassifier(n_estimators=12, n_jobs=1)),
+]
+MIXED = [  # as in a comparison: two of this package, and those of scikit-learn
+    Maker("linear", lambda: LogisticRegression()),
+    Maker("HGB", lambda: HistGradientBoostingClassifier(max_iter=50, early_stopping=False)),
+    SIX[0],
+    Maker("LogisticAdaBoost", lambda: trees(3, 0.1, 80)),
+    Maker("forest", lambda: RandomForestClassifier(40, n_jobs=1, random_state=0)),
+    Maker("extra trees", lambda: ExtraTreesClassifier(40, n_jobs=1, random_state=0)),
 ]
 OF_QUANTITIES = [
     Maker("linear", lambda: Ridge()),
@@ -338,6 +348,8 @@ class Cell:
     def run(self) -> Record | None:
         if self.part == "six":
             return run_world(self.world, self.n, self.seed, SIX)
+        if self.part == "mixed":
+            return run_world(self.world, self.n, self.seed, MIXED)
         if self.part == "many":
             return run_world(self.world, self.n, self.seed, MANY, drops=True)
         if self.part == "nested":
@@ -360,6 +372,8 @@ def cells() -> Iterator[Cell]:
             if step < RUNS:
                 yield from (Cell("power", str(lead), n, step) for lead in LEADS)
                 yield from (Cell("six", world, n, step) for world in WORLDS)
+            if step < MIXED_RUNS:
+                yield from (Cell("mixed", world, n, step) for world in WORLDS)
             if n < 1_000 and step % 2 == 0:
                 yield from (Cell("many", world, n, step // 2) for world in WORLDS)
             if n == 300 and step % 5 == 0 and step // 5 < NESTED_RUNS:
@@ -427,16 +441,17 @@ def page(results: dict[str, Record]) -> list[str]:
             part, world, n, seed = key.split(" ")
             by_part.setdefault((part, world, int(n)), []).append(record | {"seed": int(seed)})
     lines = [INTRODUCTION]
-    for part, title, text in (("six", SIX_TITLE, SIX_TEXT), ("many", MANY_TITLE, MANY_TEXT)):
+    sections = (("six", SIX_TITLE, SIX_TEXT), ("mixed", MIXED_TITLE, COLUMNS), ("many", MANY_TITLE, MANY_TEXT))
+    for part, title, text in sections:
         lines += [f"\n## {title}\n", text, ""]
         found = []
         for world, n in ((world, n) for world in WORLDS for n in SIZES):
             records = by_part.get((part, world, n), [])
             if records:
                 columns = honest(records, by_part.get(("nested", world, n), []) if part == "six" else [])
-                kept = [f"{np.mean([r['kept'] for r in records]):.0f}"] if part == "many" else [columns[-1]]
-                found.append([world, f"{n:,}", *columns[:-1], *kept])
-        lines += table_of([*HONEST, "nested: bias, rmse (runs)" if part == "six" else "left"], found)
+                kept = [f"{np.mean([r['kept'] for r in records]):.0f}"] if part == "many" else columns[-1:]
+                found.append([world, f"{n:,}", *columns[:-1], *(kept if part in LAST else [])])
+        lines += table_of([*HONEST, *([LAST[part]] if part in LAST else [])], found)
     lines += ["## Noise\n", NOISE_TEXT, ""]
     found = []
     for part, title in (("noise", "six"), ("default", "all by default")):
@@ -474,12 +489,14 @@ square. log loss: the bias of the estimated log loss. interval: runs in which th
 limit: runs in which it is under the upper limit of 95%. said: runs in which the model is called better than guessing
 (p < .05), and by how many points it is."""
 
-SIX_TITLE = "Six candidates and their stack"
+SIX_TITLE = "Six candidates of this package and their stack"
 SIX_TEXT = (
     COLUMNS
     + """
 nested: the whole choice made in 4 inner folds of each fold, with five times the fits."""
 )
+LAST = {"six": "nested: bias, rmse (runs)", "many": "left"}
+MIXED_TITLE = "Two candidates of this package, four of scikit-learn, and their stack"
 MANY_TITLE = f"{sum(len(m.rounds or (0,)) for m in MANY)} cheap candidates, dropped on the way"
 MANY_TEXT = (
     COLUMNS

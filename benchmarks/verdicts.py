@@ -372,6 +372,8 @@ def main() -> None:
             fresh(sizes["draws"], cells),
         ]
         lines = [INTRODUCTION, *(line for section in sections for line in section if line), ASSUMED]
+    if any(" |  |" in line for line in lines):
+        lines.insert(1, "\nEmpty cells are not computed yet: the same command goes on.")
     out.write_text("\n".join(lines) + "\n")
 
 

@@ -36,8 +36,16 @@ def test_a_signal_is_called_better(study, cell):
 def test_a_study_that_is_stopped_has_runs_of_everything(study):
     """And in the end all runs that the page speaks of."""
     every = list(study.cells())
-    parts = ("noise", "default", "power", "six", "many", "nested")
+    parts = ("noise", "default", "power", "six", "mixed", "many", "nested")
     assert {cell.part for cell in every[:100]} == set(parts)
     counts = {part: sum(cell.part == part for cell in every) for part in parts}
-    assert counts == {"noise": 200, "default": 200, "power": 4_500, "six": 6_000, "many": 4_000, "nested": 400}
+    assert counts == {
+        "noise": 200,
+        "default": 200,
+        "power": 4_500,
+        "six": 6_000,
+        "mixed": 240,
+        "many": 4_000,
+        "nested": 400,
+    }
     assert len({cell.key for cell in every}) == len(every)
