@@ -111,7 +111,7 @@ def page(rows: list[dict[str, Any]]) -> str:
         some = [row for row in rows if row["table"] == name]
         errors = {one: np.array([row[one] for row in some]) for one in (COMPARED, *PEERS)}
         away = errors[COMPARED] - min((errors[peer] for peer in PEERS), key=np.mean)
-        spread = float(away.std(ddof=1) / np.sqrt(len(away))) if len(away) > 1 else float("nan")
+        spread = float(away.std(ddof=1) / np.sqrt(len(away))) if len(away) > 1 else 0.0
         kept = "yes" if away.mean() - 2 * spread <= WITHIN else "NO"
         cells = [name, str(len(some)), *(f"{one.mean():.4f}" for one in errors.values())]
         cells += [f"{away.mean():+.4f} ({spread:.4f})", kept, f"{max(row['seconds'] for row in some):.0f} at most"]
