@@ -24,6 +24,7 @@ from electorate.comparison.verdicts import Evidence, against_baseline, against_b
 STACK = "stack"
 ACCURACY, SPEED, READABLE = PREFERENCES = ("accuracy", "speed", "readable")
 NEAR = 0.01  # of the error, or of the loss of the baseline: models as near as that to the best count as good
+KEPT = 0.5  # of the lead over the baseline
 
 
 @dataclass(frozen=True)
@@ -194,12 +195,17 @@ class Ranker:
         return self.plan.algorithm(int(self.columns.candidates[choice.members[0]]))
 
     def _picks(self, models: list[Line], best: Line, is_worse: set[str], baseline: Line | None) -> dict[str, Line]:
-        """Among the models that are nearly as good, or else tie with the best: the fastest and the most readable."""
+        """Among the models that are nearly as good, or else tie with the best: the fastest and the most readable.
+
+        They keep half of the lead over the baseline: where a class is rare, it may be less than a point.
+        """
         name = self.plan.metric.name
+        loss = max(models[0].bound(name).value, best.bound(name).value)
+        lead = 0.0 if baseline is None else baseline.bound(name).value - loss
+        useful = [line for line in models if lead <= 0 or line.bound(name).value <= loss + KEPT * lead]
         unit = 1.0 if baseline is None or self.plan.metric.for_classes else baseline.bound(name).value
-        most = max(models[0].bound(name).value, best.bound(name).value) + NEAR * unit
-        near = [line for line in models if line.bound(name).value <= most]
-        tied = [line for line in models if line.name not in is_worse]
+        near = [line for line in useful if line.bound(name).value <= loss + NEAR * unit]
+        tied = [line for line in useful if line.name not in is_worse]
         picks = {SPEED: min(near, key=lambda line: line.predict_seconds)}
         for some in (near, tied):
             readable = [line for line in some if line.algorithm is not None and line.algorithm.readable is not None]

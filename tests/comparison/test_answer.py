@@ -118,6 +118,16 @@ def test_a_rare_class_shows_auc_and_balanced_error(comparisons):
     assert "balanced_error" not in comparisons("error").columns
 
 
+@pytest.mark.parametrize("case", ["rare", "error", "classes"])
+def test_picks_keep_half_of_the_lead_over_guessing(case, comparisons):
+    """Where a class is rare, a model within a point of the best may be no better than guessing."""
+    ranking = comparisons(case).ranking
+    first, guess = ranking.picks["accuracy"].bound("error").value, ranking.baseline.bound("error").value
+    assert len(ranking.picks) > 1
+    for line in ranking.picks.values():
+        assert line.bound("error").value <= first + 0.5 * (guess - first)
+
+
 def test_the_columns_are_plain(comparisons):
     """The metric, the AUC or R2, and seconds; everything else is in the file."""
     assert comparisons("error").printed[0] == ["", "model", "error", "AUC", "seconds", ""]
