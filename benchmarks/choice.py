@@ -31,7 +31,17 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.tree import DecisionTreeClassifier
 from threadpoolctl import threadpool_limits
 
-from electorate import AdaBoostClassifier, AdaBoostRegressor, LogisticAdaBoostClassifier, QuadBoostRegressor, Trees
+from electorate import (
+    AdaBoostClassifier,
+    AdaBoostRClassifier,
+    AdaBoostRegressor,
+    LogisticAdaBoostClassifier,
+    QuadBoostClassifier,
+    QuadBoostRegressor,
+    Trees,
+    VadaBoostClassifier,
+    compare,
+)
 from electorate.comparison import folds
 from electorate.comparison.choice import Choice, Chooser, Rule, combine
 from electorate.comparison.estimate import Estimate, evaluate
@@ -45,7 +55,7 @@ N_FOLDS, N_INNER, FRESH = 5, 4, 20_000
 WORLDS = ("noise", "weak", "middle", "strong")
 SIZES = (100, 300, 1_000)
 LEADS = (0.03, 0.06, 0.12)
-NOISE_TABLES = 200
+RUNS, MIXED_RUNS, NESTED_RUNS, NOISE_TABLES = 500, 20, 100, 200
 
 
 # ---------------------------------------------------------------- candidates
@@ -87,10 +97,18 @@ def trees(depth: int, rate: float, rounds: int) -> Any:
     return LogisticAdaBoostClassifier(few, n_estimators=rounds, learning_rate=rate, n_jobs=1)
 
 
-SIX = [
+SIX = [  # of this package, each under 0.05 s a fit
+    Maker("AdaBoost", lambda: AdaBoostClassifier(n_estimators=60, n_jobs=1)),
+    Maker("AdaBoost, trees", lambda: AdaBoostClassifier(Trees(3, min_samples_leaf=5), n_estimators=20, n_jobs=1)),
+    Maker("LogisticAdaBoost", lambda: trees(2, 0.3, 25)),
+    Maker("QuadBoost", lambda: QuadBoostClassifier(n_estimators=60, n_jobs=1)),
+    Maker("VadaBoost", lambda: VadaBoostClassifier(n_estimators=30, n_jobs=1)),
+    Maker("AdaBoost_R", lambda: AdaBoostRClassifier(n_estimators=12, n_jobs=1)),
+]
+MIXED = [  # as in a comparison: two of this package, and those of scikit-learn
     Maker("linear", lambda: LogisticRegression()),
     Maker("HGB", lambda: HistGradientBoostingClassifier(max_iter=50, early_stopping=False)),
-    Maker("AdaBoost", lambda: AdaBoostClassifier(n_estimators=60, n_jobs=1)),
+    SIX[0],
     Maker("LogisticAdaBoost", lambda: trees(3, 0.1, 80)),
     Maker("forest", lambda: RandomForestClassifier(40, n_jobs=1, random_state=0)),
     Maker("extra trees", lambda: ExtraTreesClassifier(40, n_jobs=1, random_state=0)),
@@ -106,10 +124,10 @@ OF_QUANTITIES = [
 
 
 def _many() -> list[Maker]:
-    stages = (5, 10, 20, 40, 80)
-    makers = [Maker("AdaBoost", lambda: AdaBoostClassifier(n_estimators=80, n_jobs=1), stages)]
+    stages = (3, 6, 12, 24, 40)
+    makers = [Maker("AdaBoost", lambda: AdaBoostClassifier(n_estimators=40, n_jobs=1), stages)]
     for d, rate in ((2, 0.1), (2, 0.5), (3, 0.1), (3, 0.5)):
-        makers.append(Maker("LogisticAdaBoost", lambda d=d, rate=rate: trees(d, rate, 80), stages))
+        makers.append(Maker("LogisticAdaBoost", lambda d=d, rate=rate: trees(d, rate, 40), stages))
     for d in (1, 2, 3, 5, 8):
         for m in (1, 10):
             one_tree = lambda d=d, m=m: DecisionTreeClassifier(max_depth=d, min_samples_leaf=m, random_state=0)  # noqa: E731
@@ -247,8 +265,8 @@ def run_nested(world: str, n: int, seed: int) -> Record | None:
     return {"nested": measure(decision, y)}
 
 
-def run_noise(seed: int, most: int = 5_000) -> Record | None:
-    """A table whose target has nothing to do with its columns."""
+def draw_noise(seed: int, most: int) -> tuple[str, Floats, Any, Any, int] | None:
+    """A table whose target has nothing to do with its columns: its kind, X, y, groups, and the number of classes."""
     rng = np.random.default_rng([seed, 77])
     n = int(np.exp(rng.uniform(np.log(100), np.log(most))))
     kind = ("two classes", "several classes", "imbalance", "quantity", "groups")[seed % 5]
@@ -266,12 +284,33 @@ def run_noise(seed: int, most: int = 5_000) -> Record | None:
         y, X = y[group], X[group] + 0.3 * rng.normal(size=X.shape)
     if n_classes and (len(np.unique(y)) < n_classes or np.min(np.bincount(y)) < 5):
         return None
+    return kind, X, y, group, n_classes
+
+
+def run_noise(seed: int, most: int = 5_000) -> Record | None:
+    """The chosen model of the six candidates against the baseline, where there is nothing to learn."""
+    drawn = draw_noise(seed, most)
+    if drawn is None:
+        return None
+    kind, X, y, group, n_classes = drawn
     table, algorithm = cross_validate(SIX if n_classes else OF_QUANTITIES, X, y, seed, n_classes, group)
     metric = metric_for(None, n_classes)
     chooser = Chooser(table, algorithm, metric)
     model, baseline = evaluate(chooser, rules_of(chooser), seed=seed)
     evidence = against_baseline(table, model, baseline, metric.name)
-    return {"kind": kind, "rows": n, "p": evidence.p, "grade": evidence.grade}
+    return {"kind": kind, "rows": len(y), "p": evidence.p, "grade": evidence.grade}
+
+
+def run_default(seed: int, most: int = 5_000) -> Record | None:
+    """The same tables, with all that `compare` tries by default."""
+    drawn = draw_noise(seed, most)
+    if drawn is None:
+        return None
+    kind, X, y, group, n_classes = drawn
+    task = "classification" if n_classes else "regression"
+    evidence = compare(X, y, group=group, task=task, seed=seed, n_jobs=1, progress=False).ranking.evidence
+    assert evidence is not None, "a comparison has a baseline by default"
+    return {"kind": kind, "rows": len(y), "p": evidence.p, "grade": evidence.grade}
 
 
 def run_power(lead: float, n: int, seed: int) -> Record:
@@ -309,30 +348,36 @@ class Cell:
     def run(self) -> Record | None:
         if self.part == "six":
             return run_world(self.world, self.n, self.seed, SIX)
+        if self.part == "mixed":
+            return run_world(self.world, self.n, self.seed, MIXED)
         if self.part == "many":
             return run_world(self.world, self.n, self.seed, MANY, drops=True)
         if self.part == "nested":
             return run_nested(self.world, self.n, self.seed)
         if self.part == "noise":
             return run_noise(self.seed, self.n)
+        if self.part == "default":
+            return run_default(self.seed, self.n)
         return run_power(float(self.world), self.n, self.seed)
 
 
 def cells() -> Iterator[Cell]:
-    """In an order in which a study that is stopped has about as many runs of everything."""
-    for seed in range(500):
-        for noise in range(3 * seed, min(NOISE_TABLES, 3 * seed + 3)):
+    """In an order in which a study that is stopped has runs of everything; the slow ones come at longer intervals."""
+    for step in range(2 * RUNS):
+        for noise in range(2 * step, min(NOISE_TABLES, 2 * step + 2)):
             yield Cell("noise", "any", 5_000, noise)
+        if step % 4 == 0 and step // 4 < NOISE_TABLES:
+            yield Cell("default", "any", 5_000, step // 4)
         for n in SIZES:
-            for lead in LEADS:
-                yield Cell("power", str(lead), n, seed)
-            for world in WORLDS:
-                if n < 1_000 or seed % 3 == 0:
-                    yield Cell("six", world, n, seed)
-                if n < 1_000 and seed % 2 == 0:
-                    yield Cell("many", world, n, seed)
-                if n == 300 and seed % 4 == 0:
-                    yield Cell("nested", world, n, seed)
+            if step < RUNS:
+                yield from (Cell("power", str(lead), n, step) for lead in LEADS)
+                yield from (Cell("six", world, n, step) for world in WORLDS)
+            if step < MIXED_RUNS:
+                yield from (Cell("mixed", world, n, step) for world in WORLDS)
+            if n < 1_000 and step % 2 == 0:
+                yield from (Cell("many", world, n, step // 2) for world in WORLDS)
+            if n == 300 and step % 5 == 0 and step // 5 < NESTED_RUNS:
+                yield from (Cell("nested", world, n, step // 5) for world in WORLDS)
 
 
 def short(record: Any) -> Any:
@@ -384,6 +429,8 @@ def honest(records: list[Record], nested: list[Record]) -> list[str]:
     ]
 
 
+SEEN = (("p", 0.05), ("p", 0.001), ("same", 0.05), ("known", 0.05))
+GRADES = ("no evidence", "probably", "beyond doubt")
 HONEST = ["world", "n", "runs", "plain", "BBC (its error)", "rmse", "log loss", "interval", "limit", "said (lead)"]
 
 
@@ -394,35 +441,41 @@ def page(results: dict[str, Record]) -> list[str]:
             part, world, n, seed = key.split(" ")
             by_part.setdefault((part, world, int(n)), []).append(record | {"seed": int(seed)})
     lines = [INTRODUCTION]
-    for part, title, text in (("six", SIX_TITLE, SIX_TEXT), ("many", MANY_TITLE, MANY_TEXT)):
+    sections = (("six", SIX_TITLE, SIX_TEXT), ("mixed", MIXED_TITLE, COLUMNS), ("many", MANY_TITLE, MANY_TEXT))
+    for part, title, text in sections:
         lines += [f"\n## {title}\n", text, ""]
         found = []
         for world, n in ((world, n) for world in WORLDS for n in SIZES):
             records = by_part.get((part, world, n), [])
             if records:
                 columns = honest(records, by_part.get(("nested", world, n), []) if part == "six" else [])
-                kept = [f"{np.mean([r['kept'] for r in records]):.0f}"] if part == "many" else [columns[-1]]
-                found.append([world, f"{n:,}", *columns[:-1], *kept])
-        lines += table_of([*HONEST, "nested: bias, rmse (runs)" if part == "six" else "left"], found)
-    noise = [r for (kind, _, _), records in by_part.items() if kind == "noise" for r in records]
+                kept = [f"{np.mean([r['kept'] for r in records]):.0f}"] if part == "many" else columns[-1:]
+                found.append([world, f"{n:,}", *columns[:-1], *(kept if part in LAST else [])])
+        lines += table_of([*HONEST, *([LAST[part]] if part in LAST else [])], found)
     lines += ["## Noise\n", NOISE_TEXT, ""]
-    kinds = sorted({r["kind"] for r in noise})
-    grades = ("no evidence", "probably", "beyond doubt")
-    counted = [[k, *(str(sum(r["kind"] == k and r["grade"] == g for r in noise)) for g in grades)] for k in kinds]
-    whole = ["all", *(str(sum(r["grade"] == g for r in noise)) for g in grades)]
-    lines += table_of(["target", *grades], [*counted, whole])
-    lines += ["## Power of the sentence\n", POWER_TEXT, ""]
     found = []
+    for part, title in (("noise", "six"), ("default", "all by default")):
+        noise = [r for (kind, _, _), records in by_part.items() if kind == part for r in records]
+        for kind in (*sorted({r["kind"] for r in noise}), "all"):
+            some = [r["grade"] for r in noise if kind in (r["kind"], "all")]
+            found.append([title, kind, str(len(some)), *(str(some.count(grade)) for grade in GRADES)])
+    lines += table_of(["candidates", "target", "tables", *GRADES], found)
+    lines += ["## Power of the sentence\n", POWER_TEXT, ""]
+    found, whole = [], []
     for n in SIZES:
         for lead in LEADS:
             records = by_part.get(("power", str(lead), n), [])
-            if records:
-                said, same, known = (np.mean([r[name] < 0.05 for r in records]) for name in ("p", "same", "known"))
-                sure = np.mean([r["p"] < 0.001 for r in records])
-                found.append([f"{n:,}", f"{100 * lead:g} points", str(len(records))])
-                found[-1] += [f"{100 * share:.0f}%" for share in (said, sure, same, known)]
+            whole += records
+            found += [[f"{n:,}", f"{100 * lead:g} points", *seen(records)]] if records else []
+    found += [["all", "", *seen(whole)]] if whole else []
     heads = ["rows", "lead", "runs", "p < .05", "p < .001", "known, p < .05", "known, no factor"]
     return lines + table_of(heads, found)
+
+
+def seen(records: list[Record]) -> list[str]:
+    """How many runs, and in which share of them each test saw the lead."""
+    shares = [np.mean([r[name] < level for r in records]) for name, level in SEEN]
+    return [str(len(records)), *(f"{100 * share:.0f}%" for share in shares)]
 
 
 INTRODUCTION = """# How honest the estimate of the chosen model is
@@ -436,20 +489,23 @@ square. log loss: the bias of the estimated log loss. interval: runs in which th
 limit: runs in which it is under the upper limit of 95%. said: runs in which the model is called better than guessing
 (p < .05), and by how many points it is."""
 
-SIX_TITLE = "Six candidates and their stack"
+SIX_TITLE = "Six candidates of this package and their stack"
 SIX_TEXT = (
     COLUMNS
     + """
 nested: the whole choice made in 4 inner folds of each fold, with five times the fits."""
 )
+LAST = {"six": "nested: bias, rmse (runs)", "many": "left"}
+MIXED_TITLE = "Two candidates of this package, four of scikit-learn, and their stack"
 MANY_TITLE = f"{sum(len(m.rounds or (0,)) for m in MANY)} cheap candidates, dropped on the way"
 MANY_TEXT = (
     COLUMNS
     + """
 Candidates that are worse with a probability of 99% leave after each fold; left: candidates after the last."""
 )
-NOISE_TEXT = """Tables of 100 to 5,000 rows whose target has nothing to do with the columns, six candidates and their
-stack: how many were called better than guessing. Expected: at most 5% "probably" or "beyond doubt"."""
+NOISE_TEXT = """Tables of 100 to 5,000 rows whose target has nothing to do with the columns: how many were called better
+than guessing, with six candidates and their stack, and in whole comparisons with all that is tried by default.
+Expected: at most 5% "probably" or "beyond doubt"."""
 POWER_TEXT = """Ten simulated candidates, the best with the lead over guessing (error 50%), the others with up to 2
 points less. Share of runs in which the chosen model is called better than guessing, beside one-sided paired t-tests of
 the best candidate, known beforehand: with the same factor for training (1.4 in variance), and without it."""

@@ -1,17 +1,21 @@
 """How often is a model called worse that is not, and how often is a known difference found?
 
 `python benchmarks/verdicts.py [--quick] [--minutes M] [--out FILE]` simulates comparisons and judges them as
-`electorate compare` does. Each section ends when its share of the minutes is over; the page states how many runs it
-had. Equal models are simulated (losses per row, and effects of training), and made of real learners: clones that differ
-in their seed, on the rows of real tables. The tables are read from the folder named by ELECTORATE_DATA (default
-../shared/data); lines without their tables are left out. `--quick` runs a few of everything, to show that it works.
+`electorate compare` does. Finished cells of the tables are appended to a file of JSON lines beside the page, and not
+computed again: a study that was stopped goes on. Equal models are simulated (losses per row, and effects of training),
+and made of real learners: clones that differ in their seed, on the rows of real tables. The tables are read from the
+folder named by ELECTORATE_DATA (default ../shared/data); lines without their tables are left out. `--quick` runs a few
+of everything, to show that it works.
 """
 
 import argparse
+import json
 import os
 import time
+import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +29,7 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
+from threadpoolctl import threadpool_limits
 
 from electorate import AdaBoostClassifier
 from electorate.comparison import folds
@@ -37,8 +42,7 @@ COUNTS = (2, 5, 11, 14)
 ERROR = 0.2
 DISAGREE = 0.1  # share of rows on which exactly one of two simulated algorithms errs, about
 
-FULL = {"runs": 1_000, "power": 150, "clones": 200, "boosted": 60, "draws": 100}
-SHARES = {"simulated": 0.4, "power": 0.2, "clones": 0.1, "fresh": 0.3}  # of the minutes
+FULL = {"runs": 1_000, "power": 400, "clones": 200, "boosted": 60, "draws": 100}
 QUICK = {"runs": 3, "power": 2, "clones": 2, "boosted": 1, "draws": 3}
 
 
@@ -63,20 +67,21 @@ class Losses:
         return against_best(self.losses, self.table, seed=seed)
 
 
-class Clock:
-    """Divides the time that is left evenly among a number of cells."""
+class Cells:
+    """Cells of the tables by their names, computed once; none after the end, so that a page has what was reached."""
 
-    def __init__(self, seconds: float, cells: int) -> None:
-        self.end, self.cells = time.monotonic() + seconds, cells
+    def __init__(self, path: Path, seconds: float) -> None:
+        self.path, self.end = path, time.monotonic() + seconds
+        self.known: dict[str, str] = {}
+        for line in path.read_text().splitlines() if path.exists() else []:
+            self.known |= json.loads(line)
 
-    def runs(self, most: int) -> Iterator[int]:
-        """Numbers of runs, until this cell's share of the time is over; at least 3."""
-        until = time.monotonic() + max(0.0, self.end - time.monotonic()) / max(1, self.cells)
-        self.cells -= 1
-        for run in range(most):
-            if run >= 3 and time.monotonic() > until:
-                return
-            yield run
+    def get(self, name: str, compute: Callable[[], str]) -> str:
+        if name not in self.known and time.monotonic() < self.end:
+            self.known[name] = compute()
+            with self.path.open("a") as file:
+                file.write(json.dumps({name: self.known[name]}) + "\n")
+        return self.known.get(name, "")
 
 
 # ---------------------------------------------------------------- simulated algorithms
@@ -135,26 +140,25 @@ def percent(hits: int, runs: int) -> str:
     return f"{100 * hits / max(1, runs):.1f}% of {runs:,}"
 
 
-def false_calls(world: World, k: int, n: int, clock: Clock, runs: int) -> str:
+def false_calls(world: World, k: int, n: int, runs: int) -> str:
     """The share of runs with any model called worse than another."""
     rng = np.random.default_rng([k, n])
-    calls = [bool(np.any(world.draw(rng, k, n).judge(run).worse)) for run in clock.runs(runs)]
-    return percent(sum(calls), len(calls))
+    return percent(sum(bool(np.any(world.draw(rng, k, n).judge(run).worse)) for run in range(runs)), runs)
 
 
-def simulated(runs: int, counts: tuple[int, ...], seconds: float) -> Iterator[str]:
+def simulated(runs: int, counts: tuple[int, ...], cells: Cells) -> Iterator[str]:
     yield from heading(
         "Equal models, simulated",
         f"Share of runs in which some model is called worse than the best. {N_FOLDS} folds, error {ERROR}.",
         ["losses", "rows", *(f"K = {k}" for k in counts)],
     )
     tables = [(n, world) for n in (500, 2_000) for world in worlds(n)[: None if n == 500 else 4]]
-    clock = Clock(seconds, len(tables) * len(counts))
     for n, world in tables:
-        yield row(world.name, f"{n:,}", *(false_calls(world, k, n, clock, runs) for k in counts))
+        found = (cells.get(f"{world.name} {n} {k}", partial(false_calls, world, k, n, runs)) for k in counts)
+        yield row(world.name, f"{n:,}", *found)
 
 
-def power(runs: int, counts: tuple[int, ...], seconds: float) -> Iterator[str]:
+def power(runs: int, counts: tuple[int, ...], cells: Cells) -> Iterator[str]:
     gaps = (0.005, 0.01, 0.02, 0.04)
     yield from heading(
         "Known differences, simulated",
@@ -162,16 +166,16 @@ def power(runs: int, counts: tuple[int, ...], seconds: float) -> Iterator[str]:
         "K models, of which one is better by the gap.",
         ["K", "rows", *(f"gap {100 * gap:g} points" for gap in gaps)],
     )
-    clock = Clock(seconds, len(counts) * 3 * len(gaps))
     for k in counts:
         for n in (500, 2_000, 10_000):
-            yield row(str(k), f"{n:,}", *(seen(worlds(n)[1], k, n, gap, clock, runs) for gap in gaps))
+            found = (cells.get(f"power {k} {n} {gap}", partial(seen, k, n, gap, runs)) for gap in gaps)
+            yield row(str(k), f"{n:,}", *found)
 
 
-def seen(world: World, k: int, n: int, gap: float, clock: Clock, runs: int) -> str:
-    rng = np.random.default_rng([k, n, int(1000 * gap)])
-    told = [world.draw(rng, k, n, gap).judge(run) for run in clock.runs(runs)]
-    return percent(sum(one.best == 0 and bool(one.worse[1]) for one in told), len(told))
+def seen(k: int, n: int, gap: float, runs: int) -> str:
+    rng, world = np.random.default_rng([k, n, int(1000 * gap)]), worlds(n)[1]
+    told = (world.draw(rng, k, n, gap).judge(run) for run in range(runs))
+    return percent(sum(one.best == 0 and bool(one.worse[1]) for one in told), runs)
 
 
 # ---------------------------------------------------------------- real learners
@@ -237,27 +241,26 @@ LEARNERS = (
 )
 
 
-def clones(sizes: dict[str, int], seconds: float) -> Iterator[str]:
+def clones(sizes: dict[str, int], cells: Cells) -> Iterator[str]:
     yield from heading(
         "Clones of one learner on real rows",
         "Share of runs in which some clone is called worse. Clones differ in the bootstrap sample that each fit sees; "
         "each run splits the table anew.",
         ["learner", "table", "rows", "runs", *(f"K = {k}" for k in COUNTS)],
     )
-    clock = Clock(seconds, sum(len(learner.tables) for learner in LEARNERS))
     for learner in LEARNERS:
         for name, most in learner.tables.items():
             rows = table(name, most)
             if rows is not None:
-                yield _clones(learner, rows, clock, sizes[learner.runs])
+                key = f"{learner.name} {name}"
+                yield cells.get(key, partial(_clones, learner, rows, sizes[learner.runs]))
 
 
-def _clones(learner: Learner, rows: Table, clock: Clock, most: int) -> str:
-    some, runs = np.zeros(len(COUNTS)), 0
-    for run in clock.runs(most):
+def _clones(learner: Learner, rows: Table, runs: int) -> str:
+    some = np.zeros(len(COUNTS))
+    for run in range(runs):
         all_of_them = cross_validate([learner.make] * max(COUNTS), rows, run, bootstrap=True)
         some += [np.any(all_of_them.take(slice(0, k)).judge(run).worse) for k in COUNTS]
-        runs += 1
     return row(learner.name, rows.name, f"{len(rows.y):,}", str(runs), *(f"{100 * s / runs:.1f}%" for s in some))
 
 
@@ -273,7 +276,7 @@ RIVALS: dict[str, Callable[[], Any]] = {
 PAIR = ("depth 1", "AdaBoost, 10 stumps")
 
 
-def fresh(draws: int, seconds: float) -> Iterator[str]:
+def fresh(draws: int, cells: Cells) -> Iterator[str]:
     yield from heading(
         "Different learners on fresh rows",
         f"Seven learners ({'; '.join(RIVALS)}) are compared on rows that no other run uses. Inflation: the variance "
@@ -284,17 +287,17 @@ def fresh(draws: int, seconds: float) -> Iterator[str]:
         ["table", "rows", "runs", "inflation", "wrong", "wrong per pair", f"gap of {PAIR[0]} and {PAIR[1]}", "seen"],
     )
     tables = (("adult", 400), ("covtype", 400), ("covtype", 1_600))
-    clock = Clock(seconds, len(tables))
     for name, n in tables:
         rows = table(name, draws * n)
         if rows is not None:
-            yield _fresh(rows, n, clock, min(draws, len(rows.y) // n))
+            runs = min(draws, len(rows.y) // n)
+            yield cells.get(f"fresh {name} {n}", partial(_fresh, rows, n, runs))
 
 
-def _fresh(rows: Table, n: int, clock: Clock, most: int) -> str:
+def _fresh(rows: Table, n: int, runs: int) -> str:
     models, pairs = list(RIVALS.values()), np.column_stack(np.triu_indices(len(RIVALS), 1))
     means, plain, together, alone = [], [], [], []
-    for run in clock.runs(most):
+    for run in range(runs):
         tested = cross_validate(models, rows.take(np.arange(run * n, (run + 1) * n)), run, bootstrap=False)
         units, share, _ = by_unit(tested.losses, tested.table)
         spread = covariance(units, share)
@@ -358,19 +361,20 @@ def main() -> None:
     parser.add_argument("--minutes", type=float, default=60.0)
     options = parser.parse_args()
     sizes = QUICK if options.quick else FULL
-    seconds = {name: 60 * options.minutes * share for name, share in SHARES.items()}
-    lines = [INTRODUCTION]
-    sections = [
-        simulated(sizes["runs"], (2, 5) if options.quick else COUNTS, seconds["simulated"]),
-        power(sizes["power"], (2, 5) if options.quick else COUNTS[:3], seconds["power"]),
-        clones(sizes, seconds["clones"]),
-        fresh(sizes["draws"], seconds["fresh"]),
-    ]
-    for section in sections:
-        for line in section:
-            print(line, flush=True)
-            lines.append(line)
-    Path(options.out).write_text("\n".join([*lines, ASSUMED]) + "\n")
+    out = Path(options.out)
+    cells = Cells(out.with_suffix(".jsonl"), 60 * options.minutes)
+    warnings.simplefilter("ignore")
+    with threadpool_limits(1):
+        sections = [
+            simulated(sizes["runs"], (2, 5) if options.quick else COUNTS, cells),
+            power(sizes["power"], (2, 5) if options.quick else COUNTS[:3], cells),
+            clones(sizes, cells),
+            fresh(sizes["draws"], cells),
+        ]
+        lines = [INTRODUCTION, *(line for section in sections for line in section if line), ASSUMED]
+    if any(" |  |" in line for line in lines):
+        lines.insert(1, "\nEmpty cells are not computed yet: the same command goes on.")
+    out.write_text("\n".join(lines) + "\n")
 
 
 if __name__ == "__main__":

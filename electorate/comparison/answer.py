@@ -22,7 +22,7 @@ class Facts:
     """What the words are about. held_out: what the test rows showed of the model, or None. classes: labels in order.
 
     shares: of the rows, by class. positive: the class that matters of two. n_fitted: the rows that the models of the
-    table were trained on, if these are a part of the rows only (a screening), else None.
+    table were trained on, if these are a part of the rows only (a screening), else None. n_test: test rows.
     """
 
     ranking: Ranking
@@ -33,6 +33,7 @@ class Facts:
     held_out: dict[str, Any] | None
     dependent: str = ""  # "group" or "time", by which rows are split
     n_fitted: int | None = None
+    n_test: int = 0
 
     @property
     def expected(self) -> tuple[float, float]:
@@ -55,8 +56,12 @@ def sentences(facts: Facts) -> list[str]:
 
 
 def wrapped(lines: list[str]) -> list[str]:
-    """Sentences in lines of at most 80 characters; lines that are indented stay."""
-    return [part for line in lines for part in ([line] if line.startswith(" ") else wrap(line, WIDTH))]
+    """Sentences in lines of at most 80 characters; the spaces before a line stay."""
+    found = []
+    for line in lines:
+        before = line[: len(line) - len(line.lstrip())]
+        found += [line] if len(line) <= WIDTH else wrap(line, WIDTH, subsequent_indent=2 * before)
+    return found
 
 
 # ---------------------------------------------------------------- sentences
@@ -163,11 +168,13 @@ def _rare(facts: Facts) -> list[str]:
     if not n_classes or min(facts.shares) * n_classes / 2 >= RARE or "auc" not in facts.ranking.chosen.estimate.bounds:
         return []
     share, label = facts.shares[facts.positive], literal(str(facts.classes[facts.positive]), LONGEST)
-    shown = facts.ranking.chosen.shown("auc")
+    shown = f"the AUC is {facts.ranking.chosen.shown('auc'):.2f} (guessing: 0.50)"
+    if n_classes > 2:
+        return [f"{label!r} is only {100 * share:.1f}% of the rows: the error says little about it; {shown}."]
     what = (
         f"{label!r} is {100 * share:.1f}% of the rows, so the error says little" if share < RARE else "A class is rare"
     )
-    return [f"{what}: the AUC is {shown:.2f} (guessing: 0.50)."]
+    return [f"{what}: {shown}."]
 
 
 def _confused(facts: Facts) -> list[str]:
@@ -218,15 +225,19 @@ def value_of(line: Line, metric: Metric) -> str:
 def _source(facts: Facts) -> str:
     """Where the numbers are from, and what they assume."""
     n_rows, held = facts.ranking.n_rows, facts.held_out
-    chance = f"Estimates are cross-validated on {n_rows:,} rows and corrected for the choice among models"
+    is_exact = held is not None and held.get("bound") is not None and facts.metric.name == "error"
+    what = "Estimates are" if is_exact else "Estimates and the limit are"
+    where = f"cross-validated on {n_rows:,} rows"
     if facts.n_fitted is not None:
-        chance = f"The table is from {n_rows:,} rows, with models trained on {facts.n_fitted:,}, for want of time"
+        where = f"from {n_rows:,} rows and models trained on {facts.n_fitted:,}, for want of time,"
+    chance = f"{what} {where} with a bootstrap that corrects for the choice among models"
     if facts.dependent:
         chance += f"; rows are split by {facts.dependent}"
     if held is None or not held.get("rows"):
-        return f"{chance}; no rows were held out."
+        unused = f"there was no time to test on the {facts.n_test:,} test rows"
+        return f"{chance}; {unused if facts.n_test else 'no rows were held out'}."
     tested = f"{held['rows']:,} test rows held out and used once"
-    if held.get("bound") is None:
+    if not is_exact:
         what = "the error" if facts.classes else "the mean absolute error"
         return f"{chance}. On {tested} the same model, trained without them, has {what} {number(held['error'])}."
     wrong = f"misclassifies {held['errors']:,}"
@@ -238,19 +249,18 @@ def _source(facts: Facts) -> str:
 
 def table_rows(ranking: Ranking, metric: Metric, most: int) -> list[list[str]]:
     """Heads and rows of the printed table: the best first, the baseline last."""
-    beside = [
-        name
-        for name in ("error", "auc", "balanced_error", "log_loss", "rmse")
-        if name in ranking.chosen.estimate.bounds
-    ]
-    names = [metric.name, *(name for name in beside if name != metric.name)][:3]
+    bounds = ranking.chosen.estimate.bounds
+    names: list[str] = [name for name in ("error", "auc", "balanced_error") if name in bounds and name != metric.name]
+    names = [metric.name, *names]
     lines = list(enumerate(ranking.lines, 1))
     if len(lines) > most:  # the baseline is always shown
         lines = lines[: most - 1] + [pair for pair in lines[most - 1 :] if pair[1] is ranking.baseline][:1]
     heads = [METRICS[name].head.replace("balanced", "bal.").replace("mean abs.", "abs.") for name in names]
+    heads += [] if metric.for_classes else ["R2"]
     rows = [["", "model", *heads, "seconds", ""]]
     for place, line in lines:
         values = [number(line.shown(name)) if name in ("mae", "rmse") else f"{line.shown(name):.3f}" for name in names]
+        values += [] if metric.for_classes else [f"{ranking.r2(line):.3f}"]
         verdict = "" if line.verdict == "first" else line.verdict
         rows.append([str(place), name_in_table(line), *values, f"{line.fit_seconds:.2f}", verdict])
     return rows

@@ -19,7 +19,9 @@ MOST_DRAWS, FEWEST_DRAWS = 500, 100
 MOST_CELLS = 5e6  # draws x rows x classes
 BLOCK_CELLS = 2e6  # draws x rows that are fitted together
 MEANS = ("error", "log_loss", "mae")  # metrics that are means over rows of a function of the row
-SPARSE = 5  # other metrics are measured in every fifth draw, unless the choice is by them and the rule is the first
+# Other metrics are measured in every fifth draw, or in a few where they are only a column of the table; in all draws
+# if models are ranked by them.
+SPARSE, SPARSER = 5, 25
 WITH_CUT = ("error", "balanced_error", "f1")
 RARE = 0.2  # a class with a smaller share of the rows: errors alone show little
 
@@ -57,11 +59,11 @@ def rarest_share(target: Ints) -> float:
 
 
 def metrics_shown(chooser: Chooser) -> list[str]:
-    """The metric asked for, the usual ones, and those that show what a rare class needs."""
+    """The metric asked for, the usual ones, and where a class is rare the balanced error."""
     table = chooser.table
-    names = ["error", "log_loss"] if table.n_classes else ["mae", "rmse"]
+    names = ["error", "log_loss", "auc"] if table.n_classes else ["mae", "rmse"]
     if table.n_classes and rarest_share(table.codes) < RARE:
-        names += ["auc", "balanced_error"]
+        names.append("balanced_error")
     return list(dict.fromkeys([chooser.metric.name, *names]))
 
 
@@ -86,6 +88,7 @@ def evaluate(
     times = np.zeros(sums.shape)
     rng = np.random.default_rng([seed, 5])
     block = max(1, int(BLOCK_CELLS // table.n_rows))
+    sparse = SPARSER if table.n_classes and rarest_share(table.codes) >= RARE else SPARSE
     for start in range(0, n_draws, block):
         counts = table.draw(min(block, n_draws - start), rng)
         stages = [(part, _drawn(counts, used)) for used, part in _stages(chooser)]
@@ -98,7 +101,7 @@ def evaluate(
             for m, name in enumerate(names):
                 if not len(rows) or (name not in MEANS and table.n_classes and len(np.unique(table.codes[rows])) < 2):
                     continue
-                is_full = name in MEANS or (start + i) % SPARSE == 0
+                is_full = name in MEANS or (start + i) % sparse == 0
                 for r in range(len(rules) if is_full else name == chooser.metric.name):
                     times[r, m, rows] += 1
                     losses = loss_of(name, [chosen[r] for chosen in choices], parts)
@@ -141,6 +144,8 @@ class _RowLosses:
         self.of_all = lru_cache(max(8, int(MOST_CELLS // chooser.table.n_rows)))(self._of_all)
 
     def __call__(self, name: str, choices: list[Choice], parts: list[Ints]) -> Floats:
+        if name == "auc" and all(c.members == (self.chooser.table.baseline,) for c in choices):
+            return np.full(sum(map(len, parts)), 0.5)  # its decisions differ between folds only
         if name in MEANS:
             return np.concatenate([self.of_all(name, c)[rows] for c, rows in zip(choices, parts, strict=True)])
         decisions = [self._decision(name, c)[rows] for c, rows in zip(choices, parts, strict=True)]

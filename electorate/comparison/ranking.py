@@ -24,6 +24,7 @@ from electorate.comparison.verdicts import Evidence, against_baseline, against_b
 STACK = "stack"
 ACCURACY, SPEED, READABLE = PREFERENCES = ("accuracy", "speed", "readable")
 NEAR = 0.01  # of the error, or of the loss of the baseline: models as near as that to the best count as good
+KEPT = 0.5  # of the lead over the baseline
 
 
 @dataclass(frozen=True)
@@ -69,7 +70,12 @@ class Ranking:
     picks: dict[str, Line]
     losses: Floats  # [line, row or group]
     weight: Floats | None
+    variance: float  # of the numbers to predict; NaN for classes
     confused: tuple[int, int] | None = None  # of several classes: this one is most often taken for that one
+
+    def r2(self, line: Line) -> float:
+        """The share of the variance that is explained, by the root mean squared error."""
+        return 1 - line.shown("rmse") ** 2 / self.variance if self.variance > 0 else float("nan")
 
     @property
     def rivals(self) -> list[Line]:
@@ -181,6 +187,7 @@ class Ranker:
             picks=picks,
             losses=losses[order][:, keeps],
             weight=None if table.weight is None else table.weight[keeps],
+            variance=float("nan") if table.n_classes else _variance(table.target, table.share),
             confused=self._confused(best.estimate.choice),
         )
 
@@ -188,12 +195,17 @@ class Ranker:
         return self.plan.algorithm(int(self.columns.candidates[choice.members[0]]))
 
     def _picks(self, models: list[Line], best: Line, is_worse: set[str], baseline: Line | None) -> dict[str, Line]:
-        """Among the models that are nearly as good, or else tie with the best: the fastest and the most readable."""
+        """Among the models that are nearly as good, or else tie with the best: the fastest and the most readable.
+
+        They keep half of the lead over the baseline: where a class is rare, it may be less than a point.
+        """
         name = self.plan.metric.name
+        loss = max(models[0].bound(name).value, best.bound(name).value)
+        lead = 0.0 if baseline is None else baseline.bound(name).value - loss
+        useful = [line for line in models if lead <= 0 or line.bound(name).value <= loss + KEPT * lead]
         unit = 1.0 if baseline is None or self.plan.metric.for_classes else baseline.bound(name).value
-        most = max(models[0].bound(name).value, best.bound(name).value) + NEAR * unit
-        near = [line for line in models if line.bound(name).value <= most]
-        tied = [line for line in models if line.name not in is_worse]
+        near = [line for line in useful if line.bound(name).value <= loss + NEAR * unit]
+        tied = [line for line in useful if line.name not in is_worse]
         picks = {SPEED: min(near, key=lambda line: line.predict_seconds)}
         for some in (near, tied):
             readable = [line for line in some if line.algorithm is not None and line.algorithm.readable is not None]
@@ -213,6 +225,10 @@ class Ranker:
             return None
         true, predicted = np.unravel_index(int(np.argmax(pairs)), pairs.shape)
         return int(true), int(predicted)
+
+
+def _variance(values: Floats, share: Floats) -> float:
+    return float(np.average((values - np.average(values, weights=share)) ** 2, weights=share))
 
 
 def is_baseline(line: Line) -> bool:
@@ -239,6 +255,7 @@ def columns_of(ranking: Ranking, metric: Metric) -> dict[str, list[Any]]:
                 "high": ends[1],
             }
             | {name: line.shown(name) for name in line.estimate.bounds if name != metric.name}
+            | ({} if metric.for_classes else {"r2": ranking.r2(line)})
             | {
                 "verdict": line.verdict,
                 "visible_difference": line.visible,

@@ -17,7 +17,7 @@ from electorate.comparison import answer as words
 from electorate.comparison import report
 from electorate.comparison.algorithms import PEERS
 from electorate.comparison.certified_winner import CertifiedWinner, cross_fit
-from electorate.comparison.fits import Failed, FitRunner, Plan
+from electorate.comparison.fits import Failed, Fit, FitRunner, Plan
 from electorate.comparison.journal import Journal, Store, plan_of
 from electorate.comparison.over_tables import Outcomes
 from electorate.comparison.ranking import ACCURACY, Line, Ranker, columns_of
@@ -147,8 +147,9 @@ class Comparison:
 
     def _fit_quickly(self) -> None:
         """Where there was no time for any fit: a linear model on few rows, in this process."""
-        if self.failed:
+        if self.failed and not self.schedule.late:
             raise ValueError(self._why_nothing())
+        self.notes += self._failures()
         baseline = [one for one in self.plan.algorithms if one.baseline]
         linear = [one for one in PEERS["linear"] if set(one.tasks) & set(baseline[0].tasks)]
         self.plan = replace(self.plan, algorithms=[*baseline, *linear], n_folds=2)
@@ -260,18 +261,34 @@ class Comparison:
     @property
     def dropped(self) -> list[str]:
         """Algorithms whose candidates were all dropped before the last fold."""
-        shown = {line.name for line in self.ranking.lines}
-        tested = {self.plan.algorithm(fit.candidate).name for fit in self.results}
-        return sorted(tested - shown - set(self.failed) - set(self.not_run))
+        return sorted(self._folds_of_dropped())
+
+    def _folds_of_dropped(self) -> dict[str, int]:
+        """In how many folds they were tested; 0 for those that left in a screening."""
+        elsewhere = {line.name for line in self.ranking.lines} | set(self.failed) | set(self.not_run)
+        numbers, found = self.schedule.splits.numbers(self.level), dict[str, int]()
+        for candidate in {fit.candidate for fit in self.results}:
+            name = self.plan.algorithm(candidate).name
+            if name not in elsewhere:
+                found[name] = max(found.get(name, 0), sum(Fit(candidate, split) in self.results for split in numbers))
+        return found
 
     def _missing(self) -> list[str]:
         """A line for each reason why algorithms are not in the table."""
-        lines = [f"failed: {literal(name)}: {literal(why)}" for name, why in self.failed.items()]
-        if self.dropped:
-            lines.append(f"dropped as worse before the last fold: {'; '.join(map(literal, self.dropped))}")
+        lines = self._failures()
+        folds = self._folds_of_dropped()
+        parts = []
+        for n in sorted(set(folds.values())):
+            when = f"after {n} fold{'s' if n > 1 else ''}" if n else "in the screening"
+            parts.append(f"{when}: {'; '.join(literal(name) for name in sorted(folds) if folds[name] == n)}")
+        if parts:
+            lines.append(f"dropped {'. Dropped '.join(parts)}")
         if self.not_run:
             lines.append(f"not run (out of time): {'; '.join(map(literal, self.not_run))}")
         return lines
+
+    def _failures(self) -> list[str]:
+        return [f"failed: {literal(name)}: {literal(why)}" for name, why in self.failed.items()]
 
     def _why_nothing(self) -> str:
         failures = [f"{literal(name)}: {literal(why)}" for name, why in self.failed.items()]
@@ -359,6 +376,7 @@ class Comparison:
             held_out,
             dependent,
             None if screened is None else len(screened[0][0]),
+            self.refits.n_test,
         )
 
     @property
@@ -376,7 +394,7 @@ class Comparison:
         table = report.align(words.table_rows(self.ranking, self.plan.metric, MOST_LINES), {1, -1})
         certified = [self.certified.sentence] if self.certified is not None else []
         lines = [*words.wrapped([*self.answer, *certified]), "", self.head, table, "", *words.wrapped(self.notes)]
-        checked = ["", repr(self.check_up)] if self.check_up.findings else []
+        checked = ["", *words.wrapped(repr(self.check_up).splitlines())] if self.check_up.findings else []
         return "\n".join([*lines, *checked]).rstrip()
 
     def to_json(self) -> str:

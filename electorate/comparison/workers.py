@@ -29,6 +29,7 @@ from electorate.escape import literal
 SECONDS, SECONDS_ON_TERMINAL = 10.0, 0.1  # between two lines of progress
 LAST_LINES = 5  # of what a worker printed before it died
 LONGEST_FIT = 0.2  # of a time limit
+CHOICE, LONGEST_CHOICE = 10, 0.2  # seconds of the choice, relative to those of a drop; of a time limit at most
 ONE_THREAD = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 READY, CANNOT_WRITE = "ready", "cannot write"  # what a worker prints when it has imported; before a reason
 
@@ -68,7 +69,7 @@ class Work:
 
     def __post_init__(self) -> None:
         self.costs = Costs(self.schedule.splits)
-        self._reserved = 0.0
+        self._reserved = self._deciding = 0.0
 
     @property
     def left(self) -> float:
@@ -80,9 +81,10 @@ class Work:
         try:
             if only is not None:
                 self._run_some(only)
-            while only is None and (fits := self.schedule.next_fits(self.results)):
+            while only is None and (fits := self._next_fits()):
                 self._run_some(fits)
-                self._reserved = self.reserve(self.results, self.costs)
+                choice = min(CHOICE * self._deciding, LONGEST_CHOICE * self.limits.seconds)
+                self._reserved = self.reserve(self.results, self.costs) + choice
         except KeyboardInterrupt:
             if self.schedule.furthest(self.results) is None:
                 raise
@@ -93,6 +95,13 @@ class Work:
                 self.pool.stop()
             self.progress.end()
         return self.results
+
+    def _next_fits(self) -> list[Fit]:
+        """What to run next, and how long it took to decide which candidates are dropped."""
+        started = time.monotonic()
+        fits = self.schedule.next_fits(self.results)
+        self._deciding = max(self._deciding, time.monotonic() - started)
+        return fits
 
     def _run_some(self, fits: list[Fit]) -> None:
         missing = []

@@ -1,18 +1,22 @@
 """The result of `compare` as one HTML file: the ranking, and the best model of this package on the test rows."""
 
 import os
+import time
 from typing import Any
 
 import numpy as np
 
 from electorate.data.cleaning import without_cleaning
-from electorate.data.row_subset import take_rows
+from electorate.data.row_subset import some_rows, take_rows
 from electorate.data.split import hash_rows
 from electorate.report import charts
-from electorate.report.html_report import add_code, how_section, model_sections, training_sections
+from electorate.report.html_report import MOST_SHUFFLED, add_code, how_section, model_sections, training_sections
 from electorate.report.page import ReportSection, code, grid, render, text
 from electorate.safe_write import write_text
 
+SLACK, MOST_SECONDS = 1.0, 300.0  # after a time limit; without one
+SECONDS_OF_A_COLUMN = 1e-3  # to describe it
+NO_TIME = "There was no time to describe the columns: <code>electorate report</code> does so for any model and table."
 INTERVALS = "Violet: worse than the first beyond chance; blue: a tie."
 
 
@@ -25,15 +29,32 @@ def comparison_report(
     """
     sections = [_answer(comparison), _ranking(comparison)]
     test, model = comparison.refits.parts[1], comparison.model_without_test_rows
-    if model is not None and len(test):
-        sections += _model_sections(comparison, model, command)
-    elif hasattr(comparison.model, "digest_"):
-        sections += _training_sections(comparison, command)
-    else:
+    is_tested = model is not None and len(test) > 0
+    model = model if is_tested else comparison.model
+    if not (is_tested or hasattr(model, "digest_")):
         sections.append(_repeat_section(command))
+    elif not _has_time(comparison, _shown(comparison, model)[1]):
+        sections.append(_repeat_section(command))
+        sections[-1].body.insert(0, f"<p>{NO_TIME}</p>")
+    elif is_tested:
+        sections += _model_sections(comparison, model, command)
+    else:
+        sections += _training_sections(comparison, command)
     page = render(title, f"<p class='soft'>{text(comparison.head)}</p>", sections)
     write_text(path, page)
     return page
+
+
+def _has_time(comparison: Any, model: Any) -> bool:
+    """Return whether the model can be described in the time that is left. Each column it uses is shuffled twice."""
+    if not hasattr(model, "feature_importances_"):
+        return True
+    few = some_rows(comparison.refits.X, comparison.refits.y, MOST_SHUFFLED)[0]
+    started = time.perf_counter()
+    model.predict(few)
+    passes = 4 * int(np.count_nonzero(model.feature_importances_))
+    seconds = passes * (time.perf_counter() - started) + SECONDS_OF_A_COLUMN * model.n_features_in_
+    return bool(seconds < min(MOST_SECONDS, comparison.limits.left + SLACK))
 
 
 def _model_sections(comparison: Any, model: Any, command: str) -> list[ReportSection]:

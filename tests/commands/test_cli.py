@@ -125,8 +125,8 @@ def test_compare_then_predict_then_verify(there, capsys):
     assert main(["compare", "t.csv", *few]) == 0
     output = capsys.readouterr()
     assert output.out.startswith("Use AdaBoost, trees. ")
-    assert "next: electorate predict t.compare/winner.model new.csv" in output.out
-    assert "the limit is that of t.compare/winner-without-test-rows.model" in output.out
+    assert "next:   electorate predict t.compare/winner.model new.csv" in output.out
+    assert "tested: t.compare/winner-without-test-rows.model" in output.out
     folder = there / "t.compare"
     assert {"results.csv", "winner.model", "winner-without-test-rows.model"} <= files(folder)
     table(30).drop(columns="y").to_csv("new.csv", index=False)

@@ -83,7 +83,10 @@ def test_other_formats_hold_the_same(case, comparisons):
         ("error", ["of 100 new rows will be wrong (at most", "guessing would be wrong for", "no rows were held out"]),
         ("tested", ["The limit is exact: of 90 test rows held out and used once", "misclassifies"]),
         ("noise", ["There is no evidence that it is better than guessing (p = "]),
-        ("mae", ["Predictions are off by", "on average (at most", "guessing the median by"]),
+        (
+            "mae",
+            ["Predictions are off by", "on average (at most", "guessing the median by", "limit are cross-validated"],
+        ),
         ("rmse", ["RMSE", "at most"]),
         ("auc", ["AUC on new rows is about 0.", "at least 0.", "guessing has 0.5"]),
         ("log_loss", ["log loss on new rows is about", "at most"]),
@@ -112,7 +115,28 @@ def test_a_rare_class_shows_auc_and_balanced_error(comparisons):
     assert {"auc", "balanced_error"} <= set(comparison.columns)
     assert comparison.columns["auc"][-1] == pytest.approx(0.5, abs=0.01)
     assert comparison.columns["balanced_error"][-1] == pytest.approx(0.5, abs=0.01)
-    assert "auc" not in comparisons("error").columns
+    assert "balanced_error" not in comparisons("error").columns
+
+
+@pytest.mark.parametrize("case", ["rare", "error", "classes"])
+def test_picks_keep_half_of_the_lead_over_guessing(case, comparisons):
+    """Where a class is rare, a model within a point of the best may be no better than guessing."""
+    ranking = comparisons(case).ranking
+    first, guess = ranking.picks["accuracy"].bound("error").value, ranking.baseline.bound("error").value
+    assert len(ranking.picks) > 1
+    for line in ranking.picks.values():
+        assert line.bound("error").value <= first + 0.5 * (guess - first)
+
+
+def test_the_columns_are_plain(comparisons):
+    """The metric, the AUC or R2, and seconds; everything else is in the file."""
+    assert comparisons("error").printed[0] == ["", "model", "error", "AUC", "seconds", ""]
+    assert comparisons("rare").printed[0] == ["", "model", "error", "AUC", "bal. error", "seconds", ""]
+    assert comparisons("mae").printed[0] == ["", "model", "abs. error", "R2", "seconds", ""]
+    assert "log_loss" in comparisons("error").columns
+    columns = comparisons("mae").columns
+    assert 0.3 < columns["r2"][0] < 0.6  # of the diabetes data
+    assert columns["r2"][-1] < 0.05  # of the median
 
 
 def test_the_pair_that_is_confused_most(comparisons):

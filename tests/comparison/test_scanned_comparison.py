@@ -141,7 +141,7 @@ def test_the_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: py
     printed = capsys.readouterr()
     assert "t.parquet: 900 rows are read batch by batch, without a check-up" in printed.err
     assert "(sampled from 900 rows" in printed.out
-    assert "next: electorate predict t.compare/winner.model" in printed.out
+    assert "next:   electorate predict t.compare/winner.model" in printed.out
     stored = json.loads(Path("t.compare/comparison.json").read_text())["table"]
     model = load("t.compare/winner-without-test-rows.model")
     assert load("t.compare/winner.model").digest_ == model.digest_  # one fit, to all rows that are not held out

@@ -10,6 +10,7 @@ import pytest
 
 from electorate import compare
 from electorate.cli import main
+from electorate.comparison.workers import WorkLimits
 from electorate.report.comparison_report import comparison_report
 
 
@@ -96,3 +97,12 @@ def test_the_report_of_a_model_of_scikit_learn(peer, share, tmp_path):
     page = comparison_report(found, tmp_path / "report.html")
     assert found.winner in page
     assert ("test rows" in page) == (share > 0)
+
+
+def test_the_report_keeps_the_limit(tmp_path, found, monkeypatch):
+    """Columns are shuffled one by one, which takes hours with 100,000 of them."""
+    monkeypatch.setattr(found, "limits", WorkLimits(1, seconds=-1.0))
+    page = comparison_report(found, tmp_path / "report.html", command="electorate compare t.csv")
+    assert re.findall(r"<h2[^>]*>(.*?)</h2>", page) == ["Answer", "Ranking", "How it was computed"]
+    assert "no time to describe the columns" in page
+    assert "electorate compare t.csv" in page
