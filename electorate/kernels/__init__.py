@@ -5,6 +5,8 @@ environment variable ELECTORATE_KERNELS=reference the twins are used instead: sl
 """
 
 import os
+from contextlib import suppress
+from functools import cache
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -34,6 +36,24 @@ FILES = {
 }
 FILE_OF = {name: file for file, names in FILES.items() for name in names.split()}
 PACKAGES = {"numba": "electorate.kernels", "reference": "electorate.kernels.reference"}
+LEVELS = ("v2", "v3", "v4")  # of x86-64; other processors have the one module "base"
+
+
+@cache
+def compiled() -> Any:
+    """The extension module for this processor; None where there is none."""
+    for level in reversed(LEVELS[: _level()]):
+        with suppress(ImportError):
+            return import_module(f"electorate.kernels._core_{level}")
+    with suppress(ImportError):
+        return import_module("electorate.kernels._core_base")
+    return None
+
+
+def _level() -> int:
+    """How many of LEVELS this processor has; the environment variable ELECTORATE_CPU sets fewer."""
+    chosen = os.environ.get("ELECTORATE_CPU")
+    return LEVELS.index(chosen) + 1 if chosen in LEVELS else 3
 
 
 def are_compiled() -> bool:
@@ -45,9 +65,10 @@ def are_compiled() -> bool:
 def __getattr__(name: str) -> Any:
     if name not in FILE_OF:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    chosen = os.environ.get("ELECTORATE_KERNELS") or "numba"
-    if chosen not in PACKAGES:
-        raise ValueError(f"ELECTORATE_KERNELS is {chosen!r}: set it to 'numba' or 'reference', or unset it")
-    kernel = getattr(import_module(f"{PACKAGES[chosen]}.{FILE_OF[name]}"), name)
+    chosen = os.environ.get("ELECTORATE_KERNELS") or "native"
+    kernel = getattr(compiled(), name, None) if chosen == "native" else None
+    if kernel is None:
+        package = PACKAGES["numba" if chosen == "native" else chosen]
+        kernel = getattr(import_module(f"{package}.{FILE_OF[name]}"), name)
     globals()[name] = kernel
     return kernel

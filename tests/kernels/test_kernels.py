@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from electorate import kernels
 from electorate.data.bins import Bins, pad_edges
 from electorate.engines.bundles import Bundles, plans
 from electorate.kernels import FILE_OF, FILES
@@ -35,9 +36,9 @@ generators = st.integers(0, 2**32 - 1).map(np.random.default_rng)
 row_counts = st.integers(0, 80)
 SPECIAL = np.array([np.nan, 0.0, -0.0, 5e-324, -5e-324, 1e300, -np.finfo(float).max, 1.0, 2.0, 2.0, -1.5])
 INFINITE = np.array([np.inf, -np.inf])
-fast, reference = (
-    SimpleNamespace(**{name: getattr(import_module(f"{package}.{file}"), name) for name, file in FILE_OF.items()})
-    for package in ("electorate.kernels", "electorate.kernels.reference")
+fast = SimpleNamespace(**{name: getattr(kernels, name) for name in FILE_OF})
+reference = SimpleNamespace(
+    **{name: getattr(import_module(f"electorate.kernels.reference.{file}"), name) for name, file in FILE_OF.items()}
 )
 TWINS = [fast, reference]
 
