@@ -5,6 +5,7 @@
 namespace electorate::python {
 
 std::vector<PyMethodDef> codes_methods();
+std::vector<PyMethodDef> cpu_methods();
 std::vector<PyMethodDef> drawing_methods();
 std::vector<PyMethodDef> histograms_methods();
 std::vector<PyMethodDef> leaf_sums_methods();

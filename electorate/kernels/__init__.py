@@ -41,19 +41,30 @@ LEVELS = ("v2", "v3", "v4")  # of x86-64; other processors have the one module "
 
 @cache
 def compiled() -> Any:
-    """The extension module for this processor; None where there is none."""
-    for level in reversed(LEVELS[: _level()]):
-        with suppress(ImportError):
-            return import_module(f"electorate.kernels._core_{level}")
-    with suppress(ImportError):
-        return import_module("electorate.kernels._core_base")
-    return None
+    """The extension module for this processor, or for the level that the environment variable ELECTORATE_CPU names.
+
+    None where none is built.
+    """
+    found = levels()
+    chosen = os.environ.get("ELECTORATE_CPU") or (found[-1] if found else "")
+    if chosen and chosen not in found:
+        there = (
+            f"this processor can run {', '.join(found)}"
+            if found
+            else "there are no compiled kernels for this processor"
+        )
+        raise ValueError(f"ELECTORATE_CPU is {chosen!r}: {there}")
+    return import_module(f"electorate.kernels._core_{chosen}") if chosen else None
 
 
-def _level() -> int:
-    """How many of LEVELS this processor has; the environment variable ELECTORATE_CPU sets fewer."""
-    chosen = os.environ.get("ELECTORATE_CPU")
-    return LEVELS.index(chosen) + 1 if chosen in LEVELS else 3
+def levels() -> tuple[str, ...]:
+    """The levels of x86-64 that this CPU has and kernels are compiled for, the newest last; ("base",) on other CPUs."""
+    with suppress(ModuleNotFoundError):
+        return LEVELS[: max(0, import_module("electorate.kernels._core_v2").cpu_level() - 1)]
+    with suppress(ModuleNotFoundError):
+        import_module("electorate.kernels._core_base")
+        return ("base",)
+    return ()
 
 
 def are_compiled() -> bool:
