@@ -8,6 +8,7 @@ import os
 from contextlib import suppress
 from functools import cache
 from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -60,7 +61,8 @@ def compiled() -> Any:
 def levels() -> tuple[str, ...]:
     """The levels of x86-64 that this CPU has and kernels are compiled for, the newest last; ("base",) on other CPUs."""
     with suppress(ModuleNotFoundError):
-        return LEVELS[: max(0, import_module("electorate.kernels._core_v2").cpu_level() - 1)]
+        mine = LEVELS[: max(0, import_module("electorate.kernels._core_v2").cpu_level() - 1)]
+        return tuple(level for level in mine if find_spec(f"electorate.kernels._core_{level}"))
     with suppress(ModuleNotFoundError):
         import_module("electorate.kernels._core_base")
         return ("base",)
