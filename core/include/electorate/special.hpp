@@ -58,14 +58,14 @@ inline double log(double x) {
 }
 
 // The logarithm of the sum of (sums[leaf, label] + spare) exp(-gains[label, leaf]), without overflow.
-inline double log_total(Array<const double, 2> sums, Array<const double, 2> gains, double spare) {
+inline double log_total(Array<const i64, 2> sums, Array<const double, 2> gains, double spare) {
   double smallest = std::numeric_limits<double>::infinity();
   for (i64 label = 0; label < gains.shape[0]; label++)
     for (i64 leaf = 0; leaf < gains.shape[1]; leaf++) smallest = least(smallest, gains(label, leaf));
   double total = 0.0;
   for (i64 label = 0; label < gains.shape[0]; label++)
     for (i64 leaf = 0; leaf < gains.shape[1]; leaf++)
-      total += (sums(leaf, label) + spare) * exp(smallest - gains(label, leaf));
+      total += (static_cast<double>(sums(leaf, label)) + spare) * exp(smallest - gains(label, leaf));
   return log(total) - smallest;
 }
 
