@@ -245,9 +245,10 @@ struct Name {
   }
 };
 
+// A daemon thread that wants the GIL back when the interpreter has ended is ended by an exception, which may pass.
 struct WithoutGil {
   PyThreadState* state = PyEval_SaveThread();
-  ~WithoutGil() { PyEval_RestoreThread(state); }
+  ~WithoutGil() noexcept(false) { PyEval_RestoreThread(state); }
 };
 
 template <Name name, auto function>
