@@ -6,10 +6,15 @@
 
 namespace electorate {
 
+using Ints = Array<const i64, 1>;
+using Flags = Array<const bool, 1>;
+using Sums = Array<const i64, 3>;  // [label, column, bin]
+using RowCounts = Array<const i64, 2>;  // [column, bin]
+
 struct ColumnLayout {
-  Array<const i64, 1> n_bins;
-  Array<const bool, 1> has_missing, ordered;
-  Array<const i64, 1> number;
+  Ints n_bins;
+  Flags has_missing, ordered;
+  Ints number;
   Array<const i64, 2> seen;
   static constexpr const char* name = "ColumnLayout";
   static constexpr auto fields = std::tuple(&ColumnLayout::n_bins, &ColumnLayout::has_missing, &ColumnLayout::ordered,
@@ -25,7 +30,7 @@ struct SplitRule {
 
 struct TargetRule {
   i64 kind;
-  Array<const i64, 1> reach;
+  Ints reach;
   Array<const double, 1> targets, away;
   double rate;
   Array<const double, 2> table;

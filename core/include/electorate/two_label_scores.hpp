@@ -1,6 +1,6 @@
 // Scores of splits of two labels, and a check without divisions of which splits can have a better one.
 #pragma once
-#include "electorate/array.hpp"
+#include "electorate/search_layouts.hpp"
 
 namespace electorate {
 
