@@ -14,6 +14,8 @@ namespace electorate {
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
 
+constexpr i64 block = 16;
+
 // The thresholds of a column: cut b sends the bins up to b to the left.
 struct Thresholds {
   i64 n_bins, n_cuts;
@@ -33,9 +35,10 @@ inline void note_threshold(Array<i64, 1> found, i64 column, i64 cut, i64 side) {
   found[0] = column, found[1] = cut, found[2] = 1 - side;
 }
 
-// sums[cut] = the sum of the bins up to cut, and more.
-inline void sum_cuts(const i64* __restrict bins, i64 n_cuts, i64 more, i64* __restrict sums) {
-  for (i64 cut = 0; cut < n_cuts; cut++) sums[cut] = more += bins[cut];
+// sums[cut] = the sum of the bins up to cut.
+inline void sum_cuts(const i64* __restrict bins, i64 n_cuts, i64* __restrict sums) {
+  i64 so_far = 0;
+  for (i64 cut = 0; cut < n_cuts; cut++) sums[cut] = so_far += bins[cut];
 }
 
 // a[low:high].sum()
@@ -63,8 +66,8 @@ inline i64 right_of_two(i64 more, i64 one, i64 other) {
 
 // `best_threshold` for two labels and any number of rows, from the difference of the labels on the left alone.
 //
-// The best threshold of a column has the largest or the smallest difference. Where that beats the columns before it, the
-// column is read again for the first cut that is as good.
+// The best threshold of a column has the largest or the smallest difference. No cut in a block of bins has a larger one
+// than the rises of its bins together; only columns that may beat those before them are read cut by cut.
 inline i64 best_threshold_of_two(Sums sums, Ints totals, Ints n_bins, Flags has_missing, Flags ordered, Array<i64, 1> found) {
   const i64 miss = sums.shape[2] - 1, one = totals[0], other = totals[1];
   i64 best = -1;
@@ -74,11 +77,19 @@ inline i64 best_threshold_of_two(Sums sums, Ints totals, Ints n_bins, Flags has_
     const i64* __restrict first = sums[0][j].data;
     const i64* __restrict second = sums[1][j].data;
     i64 more = 0, low = 0, high = 0;  // no cut at all: right on no more than no threshold
-    for (i64 cut = 0; cut < cuts.n_bins - 1; cut++) {
-      more += second[cut] - first[cut];
-      low = least(low, more);
-      high = most(high, more);
-    }
+    const auto add_bins = [&](i64 from, i64 to) {
+      i64 rises = 0, falls = 0;
+      for (i64 b = from; b < to; b++) {
+        const i64 step = second[b] - first[b];
+        rises += most(step, i64{0}), falls += least(step, i64{0});
+      }
+      low = least(low, more + falls);
+      high = most(high, more + rises);
+      more += rises + falls;
+    };
+    i64 at = 0;
+    for (; at + block <= cuts.n_bins - 1; at += block) add_bins(at, at + block);
+    add_bins(at, cuts.n_bins - 1);
     i64 bound = most(right_of_two(low, one, other), right_of_two(high, one, other));
     const i64 missing = cuts.has_missing ? second[miss] - first[miss] : 0;
     if (cuts.has_missing) {
@@ -106,22 +117,22 @@ inline i64 best_threshold(Sums sums, Ints totals, Ints n_bins, Flags has_missing
                           Array<i64, 1> found) {
   if (sums.shape[0] == 2 && rows.shape[0] == 0)
     return best_threshold_of_two(sums, totals, n_bins, has_missing, ordered, found);
-  const i64 width = sums.shape[2];
-  const auto buffer = std::make_unique_for_overwrite<i64[]>(static_cast<std::size_t>(5 * width));
-  i64 *__restrict left = buffer.get(), *__restrict most_left = left + width, *__restrict most_right = left + 2 * width;
-  i64 *__restrict at_left = left + 3 * width, *__restrict at_right = left + 4 * width;  // the heaviest labels
+  const i64 labels = sums.shape[0], width = sums.shape[2];
+  const auto buffer = std::make_unique_for_overwrite<i64[]>(static_cast<std::size_t>((labels + 4) * width));
+  i64 *__restrict most_left = buffer.get(), *__restrict most_right = most_left + width;
+  i64 *__restrict at_left = most_left + 2 * width, *__restrict at_right = most_left + 3 * width;  // the heaviest labels
+  i64* const upto = most_left + 4 * width;  // [label, cut]
   i64 best = -1;
   for (i64 j = 0; j < n_bins.shape[0]; j++) {
     const Thresholds cuts(n_bins, has_missing, ordered, j);
+    for (i64 k = 0; k < labels; k++) sum_cuts(sums[k][j].data, cuts.n_cuts, upto + k * width);
     i64 first_best = 0;  // in this column: of equals the first cut is wanted, and missing values on the left
     for (i64 side = cuts.first_side(); side < 2; side++) {
       for (i64 cut = 0; cut < cuts.n_cuts; cut++) most_left[cut] = most_right[cut] = -1, at_left[cut] = at_right[cut] = 0;
-      for (i64 k = 0; k < sums.shape[0]; k++) {
-        const i64* __restrict bins = sums[k][j].data;
-        const i64 total = totals[k];
-        sum_cuts(bins, cuts.n_cuts, side == 0 ? bins[width - 1] : 0, left);
+      for (i64 k = 0; k < labels; k++) {
+        const i64 *__restrict left = upto + k * width, total = totals[k], missing = side == 0 ? sums(k, j, width - 1) : 0;
         for (i64 cut = 0; cut < cuts.n_cuts; cut++) {
-          const i64 here = left[cut], there = total - here;
+          const i64 here = left[cut] + missing, there = total - here;
           at_left[cut] = here > most_left[cut] ? k : at_left[cut];
           most_left[cut] = most(most_left[cut], here);
           at_right[cut] = there > most_right[cut] ? k : at_right[cut];
@@ -147,27 +158,37 @@ inline i64 best_threshold(Sums sums, Ints totals, Ints n_bins, Flags has_missing
 inline i64 best_common_threshold(Sums left, Sums whole, Ints totals_left, Ints totals, Ints n_bins, Flags has_missing,
                                  Flags ordered, i64 taken, Array<i64, 1> found) {
   constexpr i64 lowest = std::numeric_limits<i64>::min();
-  const i64 labels = whole.shape[0], miss = whole.shape[2] - 1;
-  std::vector<i64> first(static_cast<std::size_t>(labels)), both(first);
+  const i64 labels = whole.shape[0], width = whole.shape[2];
+  const auto buffer = std::make_unique_for_overwrite<i64[]>(static_cast<std::size_t>((2 * labels + 4) * width));
+  i64 *__restrict a = buffer.get(), *__restrict b = a + width;  // the heaviest labels of the four leaves
+  i64 *__restrict c = a + 2 * width, *__restrict d = a + 3 * width, *const upto = a + 4 * width;  // [of which, label, cut]
   i64 best = lowest;
   for (i64 j = 0; labels > 0 && j < n_bins.shape[0]; j++) {
     const Thresholds cuts(n_bins, has_missing, ordered, j);
     if (j == taken) continue;
-    std::fill(first.begin(), first.end(), 0);
-    std::fill(both.begin(), both.end(), 0);
-    for (i64 cut = 0; cut < cuts.n_cuts; cut++) {
-      for (i64 k = 0; k < labels; k++) first[k] += left(k, j, cut), both[k] += whole(k, j, cut);
-      for (i64 side = cuts.first_side(cut); side < 2; side++) {
-        i64 a = lowest, b = lowest, c = lowest, d = lowest;
-        for (i64 k = 0; k < labels; k++) {
-          const i64 here = first[k] + (side == 0 ? left(k, j, miss) : 0);
-          const i64 every = both[k] + (side == 0 ? whole(k, j, miss) : 0);
-          a = most(a, here);
-          b = most(b, totals_left[k] - here);
-          c = most(c, every - here);
-          d = most(d, totals[k] - totals_left[k] - every + here);
+    for (i64 k = 0; k < labels; k++) {
+      sum_cuts(left[k][j].data, cuts.n_cuts, upto + k * width);
+      sum_cuts(whole[k][j].data, cuts.n_cuts, upto + (labels + k) * width);
+    }
+    i64 first_best = 0;
+    for (i64 side = cuts.first_side(); side < 2; side++) {
+      for (i64 cut = 0; cut < cuts.n_cuts; cut++) a[cut] = b[cut] = c[cut] = d[cut] = lowest;
+      for (i64 k = 0; k < labels; k++) {
+        const i64 *__restrict first = upto + k * width, *__restrict both = upto + (labels + k) * width;
+        const i64 more = side == 0 ? left(k, j, width - 1) : 0, all_more = side == 0 ? whole(k, j, width - 1) : 0;
+        const i64 total_left = totals_left[k], total_right = totals[k] - total_left;
+        for (i64 cut = 0; cut < cuts.n_cuts; cut++) {
+          const i64 here = first[cut] + more, rest = both[cut] + all_more - here;
+          a[cut] = most(a[cut], here);
+          b[cut] = most(b[cut], total_left - here);
+          c[cut] = most(c[cut], rest);
+          d[cut] = most(d[cut], total_right - rest);
         }
-        if (a + b + c + d > best) best = a + b + c + d, note_threshold(found, j, cut, side);
+      }
+      for (i64 cut = 0; cut < cuts.n_cuts - (side == 0); cut++) {
+        const i64 right = a[cut] + b[cut] + c[cut] + d[cut];
+        if (right > best || (right == best && side == 1 && cut < first_best))
+          best = right, first_best = cut, note_threshold(found, j, cut, side);
       }
     }
   }
@@ -279,21 +300,21 @@ class CutScores {
 
   CutScores(i64 criterion, Sums sums, Ints totals) : criterion(criterion), sums(sums), totals(totals) {
     const auto labels = static_cast<std::size_t>(sums.shape[0]), width = static_cast<std::size_t>(sums.shape[2]);
-    weights = std::make_unique_for_overwrite<i64[]>(2 * labels * width);
+    weights = std::make_unique_for_overwrite<i64[]>(labels * width);
     reals = std::make_unique_for_overwrite<double[]>(6 * width);
     for (std::size_t side = 0; side < 2; side++) scores[side] = reals.get() + side * width;
   }
 
   // Of a column of two labels, as `purity_of_two`; false, without scores, if no cut can have one above `best`.
   bool of_two(i64 column, const Thresholds& cuts, double best) {
+    const i64 *__restrict first = sums[0][column].data, *__restrict second = sums[1][column].data;
+    i64 *__restrict here = on_left(0), *__restrict also_here = on_left(1), a = 0, b = 0;
+    for (i64 cut = 0; cut < cuts.n_cuts; cut++) here[cut] = a += first[cut], also_here[cut] = b += second[cut];
     bool may_win = criterion != gini || best < 0;
-    for (i64 side = cuts.first_side(); side < 2; side++) {
-      for (i64 k = 0; k < 2; k++) sum_up(column, k, cuts.n_cuts, side);
-      may_win = may_win || any_may_beat(best, cuts.n_cuts, side);
-    }
+    for (i64 side = cuts.first_side(); side < 2; side++) may_win = may_win || any_may_beat(best, column, cuts.n_cuts, side);
     for (i64 side = cuts.first_side(); may_win && side < 2; side++) {
-      if (criterion == gini) score_two<gini>(cuts.n_cuts, side);
-      else score_two<matsushita>(cuts.n_cuts, side);
+      if (criterion == gini) score_two<gini>(column, cuts.n_cuts, side);
+      else score_two<matsushita>(column, cuts.n_cuts, side);
     }
     return may_win;
   }
@@ -303,25 +324,26 @@ class CutScores {
     const i64 labels = sums.shape[0], width = sums.shape[2], n = cuts.n_cuts;
     double *__restrict all_left = reals.get() + 2 * width, *__restrict all_right = all_left + width;
     double *__restrict left = all_left + 2 * width, *__restrict right = all_left + 3 * width;
+    for (i64 k = 0; k < labels; k++) sum_cuts(sums[k][column].data, n, on_left(k));
     for (i64 side = cuts.first_side(); side < 2; side++) {
       for (i64 cut = 0; cut < n; cut++) all_left[cut] = all_right[cut] = left[cut] = right[cut] = 0.0;
       for (i64 k = 0; k < labels; k++) {
-        const i64 *__restrict here = sum_up(column, k, n, side), total = totals[k];
-        for (i64 cut = 0; cut < n; cut++) all_left[cut] += real(here[cut]), all_right[cut] += real(total - here[cut]);
+        const i64 *__restrict here = on_left(k), more = missing(k, column, side), total = totals[k] - more;
+        for (i64 cut = 0; cut < n; cut++) all_left[cut] += real(here[cut] + more), all_right[cut] += real(total - here[cut]);
       }
       if (criterion == gini)  // a side without weight scores 0; any other has at least 1
         for (i64 cut = 0; cut < n; cut++) all_left[cut] = most(all_left[cut], 1.0), all_right[cut] = most(all_right[cut], 1.0);
       for (i64 k = 0; k < labels; k++) {
-        const i64 *__restrict here = of_label(k, side), total = totals[k];
+        const i64 *__restrict here = on_left(k), more = missing(k, column, side), total = totals[k] - more;
         if (criterion == gini) {
           for (i64 cut = 0; cut < n; cut++) {
-            const double a = real(here[cut]), b = real(total - here[cut]);
+            const double a = real(here[cut] + more), b = real(total - here[cut]);
             left[cut] += a * a / all_left[cut];
             right[cut] += b * b / all_right[cut];
           }
         } else {
           for (i64 cut = 0; cut < n; cut++) {
-            const double a = real(here[cut]), b = real(total - here[cut]);
+            const double a = real(here[cut] + more), b = real(total - here[cut]);
             left[cut] -= std::sqrt(a * most(all_left[cut] - a, 0.0));
             right[cut] -= std::sqrt(b * most(all_right[cut] - b, 0.0));
           }
@@ -336,31 +358,33 @@ class CutScores {
   i64 criterion;
   Sums sums;
   Ints totals;
-  std::unique_ptr<i64[]> weights;  // [missing on the right, label, cut]: on the left
+  std::unique_ptr<i64[]> weights;  // [label, cut]: left of the cut, without missing values
   std::unique_ptr<double[]> reals;
 
-  i64* of_label(i64 label, i64 side) const { return weights.get() + (side * sums.shape[0] + label) * sums.shape[2]; }
+  i64* on_left(i64 label) const { return weights.get() + label * sums.shape[2]; }
 
-  i64* sum_up(i64 column, i64 label, i64 n_cuts, i64 side) {
-    const i64* bins = sums[label][column].data;
-    sum_cuts(bins, n_cuts, side == 0 ? bins[sums.shape[2] - 1] : 0, of_label(label, side));
-    return of_label(label, side);
-  }
+  // The weight of the missing values that go left.
+  i64 missing(i64 label, i64 column, i64 side) const { return side == 0 ? sums(label, column, sums.shape[2] - 1) : 0; }
 
-  bool any_may_beat(double best, i64 n_cuts, i64 side) const {
+  bool any_may_beat(double best, i64 column, i64 n_cuts, i64 side) const {
+    const i64 *__restrict here = on_left(0), *__restrict also_here = on_left(1);
+    const i64 more = missing(0, column, side), also_more = missing(1, column, side);
     const double one = real(totals[0]), other = real(totals[1]), to_beat = gain_to_beat(best, one, other);
-    const i64 *__restrict a = of_label(0, side), *__restrict b = of_label(1, side);
     i64 better = 0;
-    for (i64 cut = 0; cut < n_cuts; cut++) better += may_beat(real(a[cut]), real(b[cut]), one, other, to_beat);
+    for (i64 cut = 0; cut < n_cuts; cut++)
+      better += may_beat(real(here[cut] + more), real(also_here[cut] + also_more), one, other, to_beat);
     return better > 0;
   }
 
   template <i64 constant>  // lets the compiler vectorise the loop
-  void score_two(i64 n_cuts, i64 side) {
-    const i64 *__restrict a = of_label(0, side), *__restrict b = of_label(1, side), one = totals[0], other = totals[1];
+  void score_two(i64 column, i64 n_cuts, i64 side) {
+    const i64 *__restrict here = on_left(0), *__restrict also_here = on_left(1);
+    const i64 more = missing(0, column, side), also_more = missing(1, column, side), one = totals[0], other = totals[1];
     double* __restrict score = scores[side];
-    for (i64 cut = 0; cut < n_cuts; cut++)
-      score[cut] = purity_of_two(constant, real(a[cut]), real(one - a[cut]), real(b[cut]), real(other - b[cut]));
+    for (i64 cut = 0; cut < n_cuts; cut++) {
+      const i64 a = here[cut] + more, b = also_here[cut] + also_more;
+      score[cut] = purity_of_two(constant, real(a), real(one - a), real(b), real(other - b));
+    }
   }
 };
 
