@@ -14,7 +14,7 @@ namespace electorate {
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
 
-constexpr i64 block = 16;
+constexpr i64 block_bins = 16;
 
 // The thresholds of a column: cut b sends the bins up to b to the left.
 struct Thresholds {
@@ -88,7 +88,7 @@ inline i64 best_threshold_of_two(Sums sums, Ints totals, Ints n_bins, Flags has_
       more += rises + falls;
     };
     i64 at = 0;
-    for (; at + block <= cuts.n_bins - 1; at += block) add_bins(at, at + block);
+    for (; at + block_bins <= cuts.n_bins - 1; at += block_bins) add_bins(at, at + block_bins);
     add_bins(at, cuts.n_bins - 1);
     i64 bound = most(right_of_two(low, one, other), right_of_two(high, one, other));
     const i64 missing = cuts.has_missing ? second[miss] - first[miss] : 0;

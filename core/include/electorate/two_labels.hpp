@@ -19,17 +19,17 @@ class TwoLabelSearch {
     first[miss] = second[miss] = 0;
     sum_blocks(first, sums[0]);
     sum_blocks(second, sums[1]);
-    bool marks[block] = {};
+    bool marks[block_bins] = {};
     i64 n_marked = mark_blocks(0, 0, marks);
     if (has_missing) n_marked += mark_blocks(missing[0], missing[1], marks);
     if (n_marked == 0) return false;
     const i64 n_cuts = has_missing ? n_bins : n_bins - 1;
     bool better = false;
-    for (i64 k = 0; block * k < n_cuts; k++) {
+    for (i64 k = 0; block_bins * k < n_cuts; k++) {
       if (!marks[k]) continue;
       i64 a = sums[0][k], b = sums[1][k];
-      for (i64 c = block * k; c < least(block * k + block, n_cuts); c++) {
-        const i64 at = block * (c % block) + k;
+      for (i64 c = block_bins * k; c < least(block_bins * k + block_bins, n_cuts); c++) {
+        const i64 at = block_bins * (c % block_bins) + k;
         a += first[at];
         b += second[at];
         if (first[at] == 0 && second[at] == 0) continue;  // the cut before it is the same split, and came first
@@ -40,21 +40,21 @@ class TwoLabelSearch {
     return better;
   }
 
-  static constexpr i64 n_codes = block * block;
+  static constexpr i64 n_codes = block_bins * block_bins;
   Ints totals;
   double one, other, best, to_beat = 0.0;
   i64 cut = 0, side = 0;
 
  private:
-  i64 sums[2][block + 1];  // of all bins before a block
+  i64 sums[2][block_bins + 1];  // of all bins before a block
 
   static void sum_blocks(const i64* __restrict cells, i64* __restrict before) {
-    i64 here[block];
-    for (i64 k = 0; k < block; k++) here[k] = cells[k];
-    for (i64 i = 1; i < block; i++)
-      for (i64 k = 0; k < block; k++) here[k] += cells[block * i + k];
+    i64 here[block_bins];
+    for (i64 k = 0; k < block_bins; k++) here[k] = cells[k];
+    for (i64 i = 1; i < block_bins; i++)
+      for (i64 k = 0; k < block_bins; k++) here[k] += cells[block_bins * i + k];
     before[0] = 0;
-    for (i64 k = 0; k < block; k++) before[k + 1] = before[k] + here[k];
+    for (i64 k = 0; k < block_bins; k++) before[k + 1] = before[k] + here[k];
   }
 
   // Mark the blocks that may have a better cut; returns how many. more: weights that are on the left of all cuts.
@@ -62,7 +62,7 @@ class TwoLabelSearch {
   // The score is a convex function of the weights on the left, so it is largest at a corner of the block.
   i64 mark_blocks(i64 more, i64 also_more, bool* __restrict marks) const {
     i64 found = 0;
-    for (i64 k = 0; k < block; k++) {
+    for (i64 k = 0; k < block_bins; k++) {
       const double a = real(sums[0][k] + more), last_a = real(sums[0][k + 1] + more);
       const double b = real(sums[1][k] + also_more), last_b = real(sums[1][k + 1] + also_more);
       const bool beats = may_beat(a, last_b, one, other, to_beat) | may_beat(last_a, b, one, other, to_beat) |
