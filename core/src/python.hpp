@@ -162,6 +162,24 @@ struct From<std::variant<T...>> {
   }
 };
 
+// Several of a kind, from a list or a tuple.
+template <class T>
+struct From<std::vector<T>> {
+  static bool accept(PyObject* object, std::vector<T>& values) {
+    const bool is_list = PyList_Check(object);
+    if (!is_list && !PyTuple_Check(object)) return false;
+    values.resize(static_cast<std::size_t>(is_list ? PyList_Size(object) : PyTuple_Size(object)));
+    for (std::size_t k = 0; k < values.size(); k++) {
+      const auto at = static_cast<Py_ssize_t>(k);
+      PyObject* item = is_list ? PyList_GetItem(object, at) : PyTuple_GetItem(object, at);
+      if (item == nullptr) PyErr_Clear();  // another thread has made the list shorter
+      if (item == nullptr || !From<T>::accept(item, values[k])) return false;
+    }
+    return true;
+  }
+  static std::string expected() { return "a list, every item " + From<T>::expected(); }
+};
+
 // A bundle: a struct with `static constexpr auto fields = std::tuple(&Struct::first, &Struct::second, ...)`, from a tuple.
 template <class T>
   requires requires { T::fields; }
@@ -227,9 +245,10 @@ struct Name {
   }
 };
 
+// A daemon thread that wants the GIL back when the interpreter has ended is ended by an exception, which may pass.
 struct WithoutGil {
   PyThreadState* state = PyEval_SaveThread();
-  ~WithoutGil() { PyEval_RestoreThread(state); }
+  ~WithoutGil() noexcept(false) { PyEval_RestoreThread(state); }
 };
 
 template <Name name, auto function>

@@ -26,8 +26,7 @@ FILES = {
     "drawing": "fold_key draw_columns",
     "subtrees": "grow_subtrees",
     "leaves": "collect_rows find_leaves add_leaf_gains add_tree",
-    "team": "run_tasks serve close",
-    "rounds": "note_shard advance_all split_all",
+    "rounds": "advance_all split_all",
     "node_search": "search_nodes",
     "votes": "walk walk_ordered cross_out vote tree_outputs",
     "leaf_sums": "add_leaves",
@@ -37,6 +36,7 @@ FILES = {
 }
 FILE_OF = {name: file for file, names in FILES.items() for name in names.split()}
 PACKAGES = {"numba": "electorate.kernels", "reference": "electorate.kernels.reference"}
+WITHOUT_NUMBA = {"rounds", "node_search"}  # files whose kernels use native threads
 LEVELS = ("v2", "v3", "v4")  # of x86-64; other processors have the one module "base"
 
 
@@ -79,9 +79,11 @@ def __getattr__(name: str) -> Any:
     if name not in FILE_OF:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     chosen = os.environ.get("ELECTORATE_KERNELS") or "native"
+    if chosen == "numba" and FILE_OF[name] in WITHOUT_NUMBA:
+        chosen = "native"
     kernel = getattr(compiled(), name, None) if chosen == "native" else None
     if kernel is None:
-        package = PACKAGES["numba" if chosen == "native" else chosen]
+        package = PACKAGES["reference" if chosen == "reference" or FILE_OF[name] in WITHOUT_NUMBA else "numba"]
         kernel = getattr(import_module(f"{package}.{FILE_OF[name]}"), name)
     globals()[name] = kernel
     return kernel
