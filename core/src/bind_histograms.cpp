@@ -10,7 +10,10 @@ using Rows = std::variant<Array<const i64, 1>, Array<const u32, 1>>;
 template <class Codes>
 using Code = std::remove_const_t<typename Codes::value_type>;
 
-void histogram_any(PackedCodes codes, Array<const i64, 1> grid, i64 low, i64 high, Array<i64, 2> sums) {
+// Codes, or the leaf of every row.
+using CodesOrLeaves = std::variant<Array<const u32, 2>, Array<const u16, 2>, Array<const u8, 2>, Array<const i32, 2>>;
+
+void histogram_any(CodesOrLeaves codes, Array<const i64, 1> grid, i64 low, i64 high, Array<i64, 2> sums) {
   std::visit([&](auto c) { histogram<Code<decltype(c)>>(c, grid, low, high, sums); }, codes);
 }
 

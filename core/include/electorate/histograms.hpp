@@ -48,7 +48,7 @@ inline void add_rows(Array<const T, 2> codes, const i64* __restrict numbers, i64
     }
     return;
   }
-  if constexpr (sizeof(T) == 4) {
+  if constexpr (std::is_same_v<T, u32>) {
     for (i64 g = 0; g < codes.shape[0]; g++) {
       const u32* __restrict words = codes[g].data;
       i64* __restrict first = sums[4 * g].data;

@@ -14,7 +14,7 @@ namespace electorate {
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
 
-constexpr i64 block_bins = 16;
+constexpr i64 bins_at_once = 32;
 
 // The thresholds of a column: cut b sends the bins up to b to the left.
 struct Thresholds {
@@ -77,19 +77,19 @@ inline i64 best_threshold_of_two(Sums sums, Ints totals, Ints n_bins, Flags has_
     const i64* __restrict first = sums[0][j].data;
     const i64* __restrict second = sums[1][j].data;
     i64 more = 0, low = 0, high = 0;  // no cut at all: right on no more than no threshold
-    const auto add_bins = [&](i64 from, i64 to) {
-      i64 rises = 0, falls = 0;
-      for (i64 b = from; b < to; b++) {
+    const auto add_bins = [&](i64 from, i64 n) {
+      i64 rises = 0, steps = 0;
+      for (i64 b = from; b < from + n; b++) {
         const i64 step = second[b] - first[b];
-        rises += most(step, i64{0}), falls += least(step, i64{0});
+        rises += most(step, i64{0}), steps += step;
       }
-      low = least(low, more + falls);
+      low = least(low, more + (steps - rises));
       high = most(high, more + rises);
-      more += rises + falls;
+      more += steps;
     };
     i64 at = 0;
-    for (; at + block_bins <= cuts.n_bins - 1; at += block_bins) add_bins(at, at + block_bins);
-    add_bins(at, cuts.n_bins - 1);
+    for (; at + bins_at_once < cuts.n_bins; at += bins_at_once) add_bins(at, bins_at_once);
+    add_bins(at, cuts.n_bins - 1 - at);
     i64 bound = most(right_of_two(low, one, other), right_of_two(high, one, other));
     const i64 missing = cuts.has_missing ? second[miss] - first[miss] : 0;
     if (cuts.has_missing) {

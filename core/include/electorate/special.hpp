@@ -16,7 +16,7 @@ inline double exp(double x) {
   constexpr double lowest = -745.2, highest = 709.8;  // exp is 0 below, infinite above
   constexpr double whole = 0x1.8p52;  // after adding it, a number is whole and its last bits are an integer
   constexpr double biased = whole + 1023.0;  // the same, with the bias of an exponent
-  const double inside = x < lowest || x > highest ? 0.0 : x;
+  const double inside = (x < lowest) | (x > highest) ? 0.0 : x;
   const double k = (inside * log2_e + whole) - whole;
   const double r = (inside - k * ln2) - k * ln2_rest;
   const double square = r * r;
@@ -53,18 +53,19 @@ inline double log(double x) {
   const double half = 0.5 * f * f;
   const double value = k * ln2 - ((half - (s * (half + series) + k * ln2_rest)) - f);  // 2 s = f - s f: more exact
   constexpr double infinity = std::numeric_limits<double>::infinity();
-  return 0.0 < x && x < infinity ? value : x == 0.0 ? -infinity : x > 0.0 ? x : std::numeric_limits<double>::quiet_NaN();
+  const double other = x == 0.0 ? -infinity : x > 0.0 ? x : std::numeric_limits<double>::quiet_NaN();
+  return (0.0 < x) & (x < infinity) ? value : other;
 }
 
 // The logarithm of the sum of (sums[leaf, label] + spare) exp(-gains[label, leaf]), without overflow.
-inline double log_total(Array<const double, 2> sums, Array<const double, 2> gains, double spare) {
+inline double log_total(Array<const i64, 2> sums, Array<const double, 2> gains, double spare) {
   double smallest = std::numeric_limits<double>::infinity();
   for (i64 label = 0; label < gains.shape[0]; label++)
     for (i64 leaf = 0; leaf < gains.shape[1]; leaf++) smallest = least(smallest, gains(label, leaf));
   double total = 0.0;
   for (i64 label = 0; label < gains.shape[0]; label++)
     for (i64 leaf = 0; leaf < gains.shape[1]; leaf++)
-      total += (sums(leaf, label) + spare) * exp(smallest - gains(label, leaf));
+      total += (static_cast<double>(sums(leaf, label)) + spare) * exp(smallest - gains(label, leaf));
   return log(total) - smallest;
 }
 

@@ -7,6 +7,8 @@
 
 namespace electorate {
 
+constexpr i64 block_bins = 16;  // and so many blocks
+
 class TwoLabelSearch {
  public:
   TwoLabelSearch(Ints totals, double best) : totals(totals), one(real(totals[0])), other(real(totals[1])), best(best) {}
