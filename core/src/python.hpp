@@ -37,6 +37,7 @@ template <class T>
 struct Dtype;
 template <> struct Dtype<bool> { static constexpr int kind = NPY_BOOL; static constexpr const char* name = "bool"; };
 template <> struct Dtype<i8> { static constexpr int kind = NPY_INT8; static constexpr const char* name = "int8"; };
+template <> struct Dtype<i16> { static constexpr int kind = NPY_INT16; static constexpr const char* name = "int16"; };
 template <> struct Dtype<u8> { static constexpr int kind = NPY_UINT8; static constexpr const char* name = "uint8"; };
 template <> struct Dtype<u16> { static constexpr int kind = NPY_UINT16; static constexpr const char* name = "uint16"; };
 template <> struct Dtype<i32> { static constexpr int kind = NPY_INT32; static constexpr const char* name = "int32"; };

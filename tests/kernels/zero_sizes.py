@@ -287,8 +287,8 @@ CASES: dict[str, list[Case]] = {
     ],
     "join": [
         lambda new, s: (
-            codes_of(new, s), new(min(s.columns, 1)), new(s.columns), new(s.columns), new(s.columns), new(0),
-            new(s.columns), new(s.rows), codes_of(new, s),
+            codes_of(new, s), new(min(s.columns, 1)), new(s.columns), new(s.columns), new(s.columns),
+            new(0, dtype=np.int16), new(s.columns), new(s.rows), codes_of(new, s),
         )
     ],
     "lookup": [

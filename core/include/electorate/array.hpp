@@ -14,6 +14,7 @@
 namespace electorate {
 
 using i8 = int8_t;
+using i16 = int16_t;
 using u8 = uint8_t;
 using u16 = uint16_t;
 using i32 = int32_t;
