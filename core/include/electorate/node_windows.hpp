@@ -157,7 +157,8 @@ class NodeWindows {
   // Compare the cuts of a column with the best so far, an edge of `highest`; returns the larger edge.
   //
   // side: 1 for missing values on the right. Ties: the first cut, then missing values on the left.
-  double search_cuts(const NodeRows& rows, i64 min_rows, i64 j, int side, bool abstains, double highest, Array<i64, 1> found) {
+  double search_cuts(const NodeRows& rows, i64 min_rows, i64 j, int side, bool abstains, double highest,
+                     Array<i64, 1> found) {
     const double rounding = 1e-15 * static_cast<double>(total);  // sums of over 53 bits are rounded
     i64 before = side == 0 ? in_bin[n_bins] : 0;  // weight on the left of the cut
     for (i64 b = 0; b < n_bins; b++) {

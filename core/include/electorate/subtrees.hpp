@@ -486,7 +486,8 @@ class DrawnNode {
     const NodeRows& from = node.rows;
     const Array<const u32, 2> codes{words.data(), {node.n(), n_words}, {n_words, 1}};
     rows = {from.place, codes, copied(from.label, node.mine, label), copied(from.weight, node.mine, weight),
-            copied(from.second, node.mine, second), copied(from.share, node.mine, share), copied(from.count, node.mine, count)};
+            copied(from.second, node.mine, second), copied(from.share, node.mine, share),
+            copied(from.count, node.mine, count)};
     const Array<bool, 1> has_missing{flags.get(), {n_drawn}, {1}}, ordered{flags.get() + n_drawn, {n_drawn}, {1}};
     for (i64 j = 0; j < n_drawn; j++) {
       n_bins[j] = node.columns.n_bins[drawn[j]], number[j] = node.columns.number[drawn[j]];
