@@ -55,7 +55,7 @@ i64 targets_between_checked(Array<const i32, 1> leaf, Array<const double, 1> tar
 }
 
 void weigh_near_checked(Array<const i32, 1> leaf, Array<const double, 1> targets, Array<const i64, 1> weights,
-                        Array<const double, 1> values, double eps, Array<i64, 2> found) {
+                        Strided<const double> values, double eps, Array<i64, 2> found) {
   require_leaves(leaf, targets.shape[0], weights.shape[0], 1);
   require(found.shape[0] >= values.shape[0] && (found.shape[0] == 0 || found.shape[1] >= 2), "values and weights do not fit");
   weigh_near(leaf, targets, weights, values, eps, found);

@@ -120,7 +120,7 @@ inline i64 targets_between(Array<const i32, 1> leaf, Array<const double, 1> targ
 
 // found[leaf, (weight within eps of its value, all weight)], added to what it holds.
 inline void weigh_near(Array<const i32, 1> leaf, Array<const double, 1> targets, Array<const i64, 1> weights,
-                       Array<const double, 1> values, double eps, Array<i64, 2> found) {
+                       Strided<const double> values, double eps, Array<i64, 2> found) {
   for (i64 i = 0; i < targets.shape[0]; i++) {
     const i64 k = leaf[i];
     found(k, 0) += std::fabs(targets[i] - values[k]) <= eps ? weights[i] : 0;

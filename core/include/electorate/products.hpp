@@ -49,17 +49,21 @@ inline void correlate_reals(Array<const double, 2> columns, Array<const double, 
                             Array<i64, 1> sums) {
   const double* __restrict unit = units.data;
   const i64* __restrict count = times.data;
-  constexpr i64 at_once = 512;
   const i64 n = columns.shape[1];
-  double rounded[at_once];  // apart from the conversion: g++ makes one call of both, which it does not vectorise
   for (i64 j = 0; j < columns.shape[0]; j++) {
+    const double* __restrict x = columns[j].data;
     i64 total = 0;
+#ifdef __AVX512DQ__
+    constexpr i64 at_once = 512;
+    double rounded[at_once];  // apart from the conversion: g++ makes one call of both, which it does not vectorise
     for (i64 low = 0; low < n; low += at_once) {
-      const double* __restrict x = columns[j].data + low;
       const i64 many = least(at_once, n - low);
-      for (i64 i = 0; i < many; i++) rounded[i] = std::rint(unit[low + i] * x[i]);
+      for (i64 i = 0; i < many; i++) rounded[i] = std::rint(unit[low + i] * x[low + i]);
       for (i64 i = 0; i < many; i++) total += count[low + i] * static_cast<i64>(rounded[i]);
     }
+#else
+    for (i64 i = 0; i < n; i++) total += count[i] * static_cast<i64>(std::rint(unit[i] * x[i]));
+#endif
     sums[j] += total;
   }
 }
