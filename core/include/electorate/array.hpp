@@ -3,24 +3,13 @@
 // Array<T, N>: the last axis is contiguous. Strided<T>: one axis with any stride. T is const where a kernel only reads.
 // Builds with ELECTORATE_CHECKED check every index and abort where one is out of range.
 #pragma once
-#include <bit>
-#include <cmath>
-#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
-#include <limits>
 #include <type_traits>
 
-namespace electorate {
+#include "electorate/arithmetic.hpp"
 
-using i8 = int8_t;
-using i16 = int16_t;
-using u8 = uint8_t;
-using u16 = uint16_t;
-using i32 = int32_t;
-using u32 = uint32_t;
-using i64 = int64_t;
-using u64 = uint64_t;
+namespace electorate {
 
 inline void check_index([[maybe_unused]] i64 i, [[maybe_unused]] i64 n) {
 #ifdef ELECTORATE_CHECKED
@@ -29,16 +18,6 @@ inline void check_index([[maybe_unused]] i64 i, [[maybe_unused]] i64 n) {
     std::abort();
   }
 #endif
-}
-
-// Python's min and max: the first argument unless the second is smaller (larger), also for NaN.
-template <class T>
-constexpr T least(T a, T b) {
-  return b < a ? b : a;
-}
-template <class T>
-constexpr T most(T a, T b) {
-  return b > a ? b : a;
 }
 
 // static_cast<double>(x), to the bit, for loops: vectorised also before AVX-512, which has an instruction for it.

@@ -66,7 +66,6 @@ inline void sum_targets(Array<const T, 2> codes, Array<const i64, 1> grid, const
 // Leaf i has the points ends[i]..ends[i + 1], in ascending order.
 inline void mass_up_to(Array<const i32, 1> leaf, Array<const double, 1> targets, Array<const i64, 1> weights,
                        Array<const double, 1> points, Array<const i64, 1> ends, Array<i64, 2> mass, Array<double, 1> following) {
-  constexpr double infinity = std::numeric_limits<double>::infinity();
   struct Leaf {
     i64 at, end, weight, distinct;
     double last;

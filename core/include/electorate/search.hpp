@@ -12,8 +12,6 @@
 
 namespace electorate {
 
-constexpr double infinity = std::numeric_limits<double>::infinity();
-
 constexpr i64 bins_at_once = 32;
 
 // The thresholds of a column: cut b sends the bins up to b to the left.
@@ -57,12 +55,6 @@ inline bool enough_rows(RowCounts rows, i64 column, i64 cut, i64 side, i64 min_r
 }
 
 // ---------------------------------------------------------------- by the weight that is right
-
-// The weight that a threshold is right on, or -1; `more`: weight of label 1 less that of label 0 on the left.
-inline i64 right_of_two(i64 more, i64 one, i64 other) {
-  const i64 apart = other - one;
-  return more > 0 && more >= apart ? one + more : more <= 0 && more < apart ? other - more : -1;
-}
 
 // `best_threshold` for two labels and any number of rows, from the difference of the labels on the left alone.
 //

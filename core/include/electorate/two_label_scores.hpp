@@ -4,17 +4,6 @@
 
 namespace electorate {
 
-constexpr i64 gini = 1, matsushita = 2;
-
-// `purity` for two labels: weights of the first on both sides, then of the second.
-inline double purity_of_two(i64 criterion, double here, double there, double also_here, double also_there) {
-  if (criterion == matsushita) return -2.0 * (std::sqrt(here * also_here) + std::sqrt(there * also_there));
-  // a side without weight scores 0; any other has at least 1
-  const double left = (here * here + also_here * also_here) / most(here + also_here, 1.0);
-  const double right = there * there + also_there * also_there;
-  return left + right / most(there + also_there, 1.0);
-}
-
 // What `may_beat` compares with for this score, less 1e-13 of the weight: far more than all errors of rounding.
 inline double gain_to_beat(double score, double one, double other) {
   const double weight = one + other;

@@ -10,25 +10,9 @@
 
 namespace electorate {
 
-// A 64-bit hash of the bits of a number (splitmix64); different values have different hashes. It leaves out the constant
-// that splitmix64 adds, so that mix(0.0) is 0, the smallest hash: a sketch always holds a spike at zero.
-inline u64 mix(double value) {
-  u64 z = std::bit_cast<u64>(value);
-  z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9;
-  z = (z ^ (z >> 27)) * 0x94D049BB133111EB;
-  return z ^ (z >> 31);
-}
-
 // out[i] = mix(values[i]).
 inline void hash_values(const double* __restrict values, i64 n, u64* __restrict out) {
   for (i64 i = 0; i < n; i++) out[i] = mix(values[i]);
-}
-
-// The hash of a row after one more number; -0.0 is 0.0, and all missing values are equal.
-inline u64 folded(u64 hash, double number) {
-  const double value = number + 0.0;
-  const u64 z = (hash ^ (value == value ? mix(value) : 0xD1B54A32D192ED03)) * 0x9E3779B97F4A7C15;
-  return z ^ (z >> 32);
 }
 
 // Fold one more number into the hash of every row.
@@ -153,7 +137,6 @@ inline std::vector<i64> cuts(Array<const i64, 1> weights, i64 max_bins) {
 
 // Column and row of the first infinite value of a block, or (-1, -1).
 inline std::tuple<i64, i64> first_infinite(Array<const double, 2> block) {
-  constexpr double infinity = std::numeric_limits<double>::infinity();
   for (i64 j = 0; j < block.shape[0]; j++) {
     const double* __restrict x = block[j].data;
     const i64 n = block.shape[1];

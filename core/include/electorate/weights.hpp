@@ -31,13 +31,6 @@ inline Column column_at(const Codes& codes, i64 number) {
       codes);
 }
 
-// log(1 + exp(v)). log1p by Kahan's correction of log(1 + x).
-inline double softplus(double v) {
-  const double x = exp(-std::fabs(v));
-  const double u = 1.0 + x;
-  return most(v, 0.0) + (log(u) - ((u - 1.0) - x) / u);
-}
-
 template <class F>
 void fill_with(const Array<double, 1>& out, F value) {
   double* to = out.data;
