@@ -5,6 +5,7 @@
 #pragma once
 #include <cstdio>
 #include <cstdlib>
+#include <limits>
 #include <type_traits>
 
 #include "electorate/arithmetic.hpp"

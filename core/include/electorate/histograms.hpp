@@ -21,14 +21,14 @@ inline void quantise(Array<const double, 1> channel, Array<const i64, 1> times, 
     const i64 low = starts[label], high = starts[label + 1];
     if (times.shape[0] == 0) {
       for (i64 i = low; i < high; i++) {
-        const i64 q = static_cast<i64>(std::rint(values[i] * scale));
+        const i64 q = on_grid(values[i] * scale);
         numbers[i] = q;
         total += q;
       }
     } else {
       const i64* counts = times.data;
       for (i64 i = low; i < high; i++) {
-        const i64 q = static_cast<i64>(std::rint(values[i] * scale)) * counts[i];
+        const i64 q = on_grid(values[i] * scale) * counts[i];
         numbers[i] = q;
         total += q;
       }

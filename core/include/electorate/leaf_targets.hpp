@@ -36,7 +36,7 @@ inline void weigh_targets(const TargetWeights& of, const u32* __restrict rows, i
     for (i64 k = 0; k < n; k++) product[k] = exp(product[k]);  // without gathering, so that it is vectorised
     for (const auto& factor : {of.kappa, of.real})
       for (i64 k = 0; k < (factor.empty() ? 0 : n); k++) product[k] *= factor.data[mine[k]];
-    for (i64 k = 0; k < n; k++) out[at + k] = static_cast<i64>(std::rint(product[k] * share[k] * scale));
+    for (i64 k = 0; k < n; k++) out[at + k] = on_grid(product[k] * share[k] * scale);
     for (i64 k = 0; k < (of.times.empty() ? 0 : n); k++) out[at + k] *= of.times.data[mine[k]];
   }
 }

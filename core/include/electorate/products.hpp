@@ -62,7 +62,7 @@ inline void correlate_reals(Array<const double, 2> columns, Array<const double, 
       for (i64 i = 0; i < many; i++) total += count[low + i] * static_cast<i64>(rounded[i]);
     }
 #else
-    for (i64 i = 0; i < n; i++) total += count[i] * static_cast<i64>(std::rint(unit[i] * x[i]));
+    for (i64 i = 0; i < n; i++) total += count[i] * on_grid(unit[i] * x[i]);
 #endif
     sums[j] += total;
   }

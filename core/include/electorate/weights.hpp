@@ -31,40 +31,20 @@ inline Column column_at(const Codes& codes, i64 number) {
       codes);
 }
 
-template <class F>
-void fill_with(const Array<double, 1>& out, F value) {
+template <int formula>
+inline void fill_with(Array<const double, 1> state, Array<const double, 1> first, double a, double b, double c,
+                      Array<double, 1> out) {
+  const double *s = state.data, *values = first.data;
   double* to = out.data;
-  for (i64 i = 0; i < out.shape[0]; i++) to[i] = value(i);
+  for (i64 i = 0; i < out.shape[0]; i++) to[i] = value_of<formula>(s[i], formula == squared ? values[i] : 0.0, a, b, c);
 }
 
-// out[i] = the formula of s[i], by its number in electorate/kernels/formulas.py. first: the values of the first channel.
+// out[i] = the formula of s[i]. first: the values of the first channel.
 inline void evaluate(i64 formula, Array<const double, 1> state, Array<const double, 1> first, double a, double b, double c,
                      Array<double, 1> out) {
-  enum { exponential, penalised, square, sigmoid, soft_plus, line };
-  const double *s = state.data, *values = first.data;
-  switch (formula) {
-    case exponential:
-      return fill_with(out, [=](i64 i) { return exp(a - s[i]); });
-    case penalised:
-      return fill_with(out, [=](i64 i) {
-        const double e = exp(least(-s[i] - a, 340.0));
-        return e * (b * e + (1.0 - b)) * c;
-      });
-    case square:
-      return fill_with(out, [=](i64 i) {
-        const double e = least(values[i], 1e150);
-        return e * e * a;
-      });
-    case sigmoid:
-      return fill_with(out, [=](i64 i) {
-        const double v = b - s[i];
-        return exp(least(least(v, 0.0) + a, 700.0)) / (1.0 + exp(-std::fabs(v)));
-      });
-    case soft_plus:
-      return fill_with(out, [=](i64 i) { return a * softplus(b - s[i]); });
-    case line:
-      return fill_with(out, [=](i64 i) { return a + b * s[i]; });
-  }
+  constexpr decltype(&fill_with<line>) fills[] = {fill_with<exponential>, fill_with<penalised>, fill_with<squared>,
+                                                  fill_with<sigmoid>,     fill_with<soft_plus>, fill_with<line>};
+  if (0 <= formula && formula <= line) fills[formula](state, first, a, b, c, out);
 }
 
 // state[s, low:high] += gains[s, label, leaf of the row's code]. table: a buffer for a number per code.
