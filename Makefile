@@ -7,6 +7,9 @@ CANDIDATES := python3.14 python3.13 python3.12 python3.11 python3
 FUZZ_CASES ?= 2000
 FUZZ_SEED ?= 0
 QUICK_OUT ?= build/bench-quick
+# What the compiled kernels are made from: after changes of these, too, the package is installed again.
+CORE := CMakeLists.txt tools/build_backend.py $(shell find core -type f)
+CMAKE = cmake -G Ninja -S . -DPython_EXECUTABLE=$(abspath $(RUN))
 
 # An interpreter counts when it runs, has what a virtual environment needs, and is supported.
 USABLE := import ensurepip, ssl, sys, venv; sys.exit(not (3, 11) <= sys.version_info[:2] < (3, 15))
@@ -18,14 +21,17 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export PIP_NO_INPUT := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-fast test-oldest test-fast-oldest test-dask lint bench bench-quick fuzz docs dist clean build-venv
+.PHONY: help demo core test test-fast test-oldest test-fast-oldest test-dask sanitize lint bench bench-quick fuzz docs dist \
+	clean build-venv
 
 help:
 	@echo "make demo         a short tour, after installing the package into $(VENV)"
+	@echo "make core         the compiled kernels of this checkout, after changes in core/; needs CMake, Ninja and a compiler"
 	@echo "make test         the tests, without the slow ones"
 	@echo "make test-fast    the tests without the modules that start processes or repeat fits many times"
 	@echo "make test-oldest  test-fast without tests/golden, with the oldest supported releases, on Python 3.11 in .venv-oldest"
 	@echo "make test-dask    every fault of a Dask cluster 20 times; writes benchmarks/DASK_FAULTS.log"
+	@echo "make sanitize     the tests of kernels with every index checked, by AddressSanitizer, UBSan and ThreadSanitizer of g++"
 	@echo "make lint         ruff (rules and format) and mypy"
 	@echo "make bench        speed and memory beside the peers; writes benchmarks/"
 	@echo "make bench-quick  the same on tiny data; writes $(QUICK_OUT)/"
@@ -36,6 +42,11 @@ help:
 
 demo: $(VENV)/.installed-base
 	$(RUN) -m electorate.demo
+
+core: $(VENV)/.installed-base
+	$(CMAKE) -B build/core >build/core.log || { cat build/core.log >&2; exit 1; }
+	cmake --build build/core
+	cmake --install build/core >>build/core.log
 
 test: $(VENV)/.installed-test
 	$(RUN) tests/compile_kernels.py
@@ -56,6 +67,18 @@ test-fast-oldest: $(VENV)/.installed-test-tools
 
 test-dask: $(VENV)/.installed-test
 	$(RUN) tools/dask_faults.py 20
+
+# Copies of the package beside modules that are built for sanitizers, whose libraries must be loaded before Python.
+sanitize: sanitize-address,undefined sanitize-thread
+sanitize-address,undefined: PRELOAD = libasan.so
+sanitize-thread: PRELOAD = libtsan.so
+sanitize-%: $(VENV)/.installed-test
+	$(CMAKE) -B build/$@ -DELECTORATE_SANITIZE=$* -DCMAKE_CXX_COMPILER=g++ >build/sanitize.log
+	cmake --build build/$@
+	rm -rf build/$@/tree && mkdir build/$@/tree && cp -R electorate tests pyproject.toml CMakeLists.txt build/$@/tree
+	rm -f build/$@/tree/electorate/kernels/_core_*.so && cp build/$@/_core_*.so build/$@/tree/electorate/kernels
+	cd build/$@/tree && LD_PRELOAD="$$(g++ -print-file-name=$(PRELOAD)) $$(g++ -print-file-name=libstdc++.so.6)" \
+	  ASAN_OPTIONS=detect_leaks=0 $(abspath $(RUN)) -m pytest -p no:cacheprovider -m "not slow and not gpu" tests/kernels
 
 lint: $(VENV)/.installed-lint
 	$(RUN) -m ruff check .
@@ -89,7 +112,7 @@ clean:
 
 # A stamp per extra, so that a second run starts at once. The lock, and the second look at the
 # stamp under it, keep two makes from installing into one environment at the same time.
-$(VENV)/.installed-%: pyproject.toml $(CONSTRAINTS)
+$(VENV)/.installed-%: pyproject.toml $(CORE) $(CONSTRAINTS)
 	@python=""; for p in $(or $(PYTHON),$(CANDIDATES)); do \
 	  if "$$p" -c '$(USABLE)' >/dev/null 2>&1; then python=$$p; break; fi; done; \
 	if [ -z "$$python" ]; then \
@@ -104,8 +127,8 @@ build-venv:
 	@if [ ! -e $(VENV)/.created ]; then \
 	  echo "making $(VENV) with $$($(PYTHON) --version)"; \
 	  $(PYTHON) -m venv --clear $(VENV) && touch $(VENV)/.created; fi
-	@if [ ! $(VENV)/.installed-$(EXTRA) -nt pyproject.toml ] || \
-	  [ -n "$(CONSTRAINTS)" -a ! $(VENV)/.installed-$(EXTRA) -nt "$(CONSTRAINTS)" ]; then \
+	@if [ ! -e $(VENV)/.installed-$(EXTRA) ] || \
+	  [ -n "$$(find pyproject.toml $(CORE) $(CONSTRAINTS) -newer $(VENV)/.installed-$(EXTRA))" ]; then \
 	  echo "installing electorate ($(EXTRA)) into $(VENV)"; \
 	  $(RUN) -m pip install -qq $(if $(CONSTRAINTS),--constraint $(CONSTRAINTS)) \
 	    --editable '.$(if $(filter-out base,$(EXTRA)),[$(EXTRA)])' \

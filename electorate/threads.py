@@ -75,8 +75,6 @@ class ThreadPool:
         self.n_jobs = n_jobs
         self._threads: list[threading.Thread] = []
         self._batches: SimpleQueue[_Batch | None] = SimpleQueue()
-        self.closing: list[Callable[[bool], None]] = []  # called when the pool is closed, with whether to wait
-        self.helpers: Any = None  # of `engines.team`: one set for all engines of a fit
 
     @cached_property
     def _most(self) -> int:
@@ -116,9 +114,6 @@ class ThreadPool:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        closing, self.closing, self.helpers = self.closing, [], None
-        for close in closing:
-            close(True)
         threads, self._threads = self._threads, []
         for _ in threads:
             self._batches.put(None)
@@ -126,8 +121,6 @@ class ThreadPool:
             thread.join()
 
     def __del__(self) -> None:
-        for close in self.closing:
-            close(False)
         for _ in self._threads:
             self._batches.put(None)
 

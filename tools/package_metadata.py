@@ -1,4 +1,4 @@
-"""A hook of hatchling for builds: the readme and the addresses of the package on an index; refuses unsupported Pythons.
+"""The readme and the addresses of the package on an index; refuses unsupported Pythons. Called by scikit-build-core.
 
 Links and pictures of README.md that are files of the repository do not exist on an index. If the environment variable
 ELECTORATE_REPOSITORY holds the address of the repository (https://HOST/OWNER/electorate), they become links to it, and
@@ -8,10 +8,9 @@ the project gets its addresses. Without it, only the texts of links are kept, an
 import os
 import re
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
-
-from hatchling.metadata.plugin.interface import MetadataHookInterface
 
 OLDEST, TOO_NEW = (3, 11), (3, 15)
 LOCAL = r"\((?!https?://|mailto:|#)([^)\s]+)\)"
@@ -19,13 +18,17 @@ PICTURE = re.compile(r"!\[([^\]]*)\]" + LOCAL)
 LINK = re.compile(r"(?<!!)\[([^\]]+)\]" + LOCAL)
 
 
-class PackageMetadata(MetadataHookInterface):
-    def update(self, metadata: dict[str, Any]) -> None:
-        refuse_python(sys.version_info[:2])
-        repository = os.environ.get("ELECTORATE_REPOSITORY", "").rstrip("/")
-        text = (Path(self.root) / "README.md").read_text(encoding="utf-8")
-        metadata["readme"] = {"content-type": "text/markdown", "text": readme_for_index(text, repository)}
-        metadata["urls"] = addresses(repository)
+def get_requires_for_dynamic_metadata(settings: Mapping[str, Any]) -> list[str]:
+    refuse_python(sys.version_info[:2])  # before anything is installed for the build
+    return []
+
+
+def dynamic_metadata(settings: Mapping[str, Any], project: Mapping[str, Any]) -> dict[str, Any]:
+    refuse_python(sys.version_info[:2])
+    repository = os.environ.get("ELECTORATE_REPOSITORY", "").rstrip("/")
+    text = Path("README.md").read_text(encoding="utf-8")
+    readme = {"content-type": "text/markdown", "text": readme_for_index(text, repository)}
+    return {"readme": readme, "urls": addresses(repository)}
 
 
 def refuse_python(version: tuple[int, int]) -> None:

@@ -1,11 +1,11 @@
-// Types, the layout of codes, and exp and log in plain IEEE arithmetic (the twins of kernels/special.py).
-// Compiled without contraction into fused multiply-adds, so that every product and sum is rounded by itself.
+// The layout of codes. Compiled after electorate/arithmetic.hpp, whose functions are those of the CPU, and without
+// contraction into fused multiply-adds, so that every product and sum is rounded by itself.
 
-typedef unsigned char u8;
-typedef unsigned short u16;
-typedef unsigned int u32;
-typedef unsigned long long u64;
-typedef long long i64;
+using electorate::i64;
+using electorate::u16;
+using electorate::u32;
+using electorate::u64;
+using electorate::u8;
 
 #define PANEL 13          // words of four columns that are stored side by side, row after row
 #define CELLS_PER_WORD 1024  // four columns of 256 bins
@@ -55,44 +55,4 @@ __device__ __forceinline__ int leaf_of(const Codes& codes, const Tree& tree, i64
         at = tree.children[2 * at + (tree.on_left[(i64)at * codes.width + code] ? 0 : 1)];
     }
     return ~at;
-}
-
-__device__ __forceinline__ double power_of_two(double biased) {
-    return __longlong_as_double((i64)((u64)__double_as_longlong(biased) << 52));
-}
-
-__device__ double own_exp(double x) {
-    const double LOWEST = -745.2, HIGHEST = 709.8, WHOLE = 6755399441055744.0, BIASED = WHOLE + 1023.0;
-    double inside = (x < LOWEST || x > HIGHEST) ? 0.0 : x;
-    double k = (inside * 1.4426950408889634 + WHOLE) - WHOLE;
-    double r = (inside - k * 0x1.62e42feep-1) - k * 0x1.a39ef35793c76p-33;
-    double square = r * r;
-    double fourth = square * square;
-    double low = (1.0 / 2 + r * (1.0 / 6)) + square * (1.0 / 24 + r * (1.0 / 120));
-    double middle = (1.0 / 720 + r * (1.0 / 5040)) + square * (1.0 / 40320 + r * (1.0 / 362880));
-    double high = (1.0 / 3628800 + r * (1.0 / 39916800)) + square * (1.0 / 479001600 + r * (1.0 / 6227020800.0));
-    double value = 1.0 + (r + square * (low + fourth * (middle + fourth * high)));
-    double half = k * 0.5 + BIASED;
-    double rest = (k - (half - BIASED)) + BIASED;
-    value *= power_of_two(half);
-    value *= power_of_two(rest);
-    return x < LOWEST ? 0.0 : x > HIGHEST ? __longlong_as_double(0x7ff0000000000000LL) : value;
-}
-
-__device__ double own_log(double x) {
-    const u64 SQRT_HALF = 0x3FE6A09E667F3BCDULL, ONE = 0x3FF0000000000000ULL;
-    bool subnormal = x < 0x1p-1022;
-    u64 bits = (u64)__double_as_longlong(subnormal ? x * 0x1p54 : x) + (ONE - SQRT_HALF);
-    double k = __longlong_as_double((i64)(bits >> 52 | 0x4330000000000000ULL));
-    k = k - (0x1p52 + (subnormal ? 1077.0 : 1023.0));
-    double f = __longlong_as_double((i64)((bits & 0xFFFFFFFFFFFFFULL) + SQRT_HALF)) - 1.0;
-    double s = f / (2.0 + f);
-    double square = s * s;
-    double fourth = square * square;
-    double eighth = fourth * fourth;
-    double low = (2.0 / 3 + square * (2.0 / 5)) + fourth * (2.0 / 7 + square * (2.0 / 9));
-    double high = (2.0 / 11 + square * (2.0 / 13)) + fourth * (2.0 / 15 + square * (2.0 / 17));
-    double series = square * (low + eighth * (high + eighth * (2.0 / 19 + square * (2.0 / 21))));
-    double half = 0.5 * f * f;
-    return k * 0x1.62e42feep-1 - ((half - (s * (half + series) + k * 0x1.a39ef35793c76p-33)) - f);
 }

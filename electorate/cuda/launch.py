@@ -42,9 +42,11 @@ KERNELS = (
 
 
 def source() -> str:
-    """The text of all kernels, as one program."""
-    here = Path(__file__).parent
-    return "\n".join((here / f"{name}.cu").read_text(encoding="utf-8") for name in FILES)
+    """The text of all kernels, as one program, after the arithmetic that they share with those of the CPU."""
+    here, header = Path(__file__).parent, "electorate/arithmetic.hpp"
+    include = here.parents[1] / "core" / "include" / header  # of a checkout; a wheel has it beside this file
+    paths = [include if include.exists() else here / Path(header).name, *(here / f"{name}.cu" for name in FILES)]
+    return "\n".join(path.read_text(encoding="utf-8").replace("#pragma once\n", "") for path in paths)
 
 
 def optional(array: Any) -> Any:

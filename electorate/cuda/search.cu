@@ -24,33 +24,19 @@ __device__ i64 key_of(double score) {
     return bits < 0 ? bits ^ 0x7fffffffffffffffLL : bits;
 }
 
-__device__ i64 right_of_two(i64 more, i64 first, i64 second) {
-    i64 apart = second - first;
-    if (more > 0 && more >= apart) return first + more;
-    if (more <= 0 && more < apart) return second - more;
-    return -1;
-}
-
-__device__ double purity_of_two(int criterion, double here, double there, double also_here, double also_there) {
-    if (criterion == 2) return -2.0 * (sqrt(here * also_here) + sqrt(there * also_there));
-    double left = (here * here + also_here * also_here) / fmax(here + also_here, 1.0);
-    double right = there * there + also_there * also_there;
-    return left + right / fmax(there + also_there, 1.0);
-}
-
 __device__ double purity_of_many(int criterion, int labels, const i64* left, const i64* totals) {
     double all_left = 0.0, all_right = 0.0, score_left = 0.0, score_right = 0.0;
     for (int k = 0; k < labels; k++) {
         all_left += (double)left[k];
         all_right += (double)(totals[k] - left[k]);
     }
-    if (criterion == 1) {
+    if (criterion == electorate::gini) {
         all_left = fmax(all_left, 1.0);
         all_right = fmax(all_right, 1.0);
     }
     for (int k = 0; k < labels; k++) {
         double here = (double)left[k], there = (double)(totals[k] - left[k]);
-        if (criterion == 1) {
+        if (criterion == electorate::gini) {
             score_left += here * here / all_left;
             score_right += there * there / all_right;
         } else {
@@ -75,11 +61,11 @@ __device__ i64 right_of_many(int labels, const i64* left, const i64* totals) {
 __device__ i64 score_of(int criterion, int labels, const i64* left, const i64* totals) {
     if (criterion == 0) {
         if (labels > 2) return right_of_many(labels, left, totals);
-        return right_of_two(left[1] - left[0], totals[0], totals[1]);
+        return electorate::right_of_two(left[1] - left[0], totals[0], totals[1]);
     }
     if (labels > 2) return key_of(purity_of_many(criterion, labels, left, totals));
-    return key_of(purity_of_two(criterion, (double)left[0], (double)(totals[0] - left[0]), (double)left[1],
-                                (double)(totals[1] - left[1])));
+    return key_of(electorate::purity_of_two(criterion, (double)left[0], (double)(totals[0] - left[0]), (double)left[1],
+                                            (double)(totals[1] - left[1])));
 }
 
 // Block (column, node), one thread per cut. found[node][column]: the score, 2 x cut + (missing values go right), and the

@@ -18,29 +18,17 @@ struct Rows {  // as RowArrays of kernels/layouts.py; null: every row counts onc
         const double *__restrict__ real, const i64 *__restrict__ times, const i64 *__restrict__ counts, double scale
 #define ROWS Rows rows = {starts, groups, n_labels, n_groups, real, times, counts, scale}
 
-__device__ double softplus(double v) {
-    double x = own_exp(-fabs(v));
-    double u = 1.0 + x;
-    return fmax(v, 0.0) + (own_log(u) - ((u - 1.0) - x) / u);
-}
-
-// As kernels/weights.py. first: the value of the first channel.
+// first: the value of the first channel.
 __device__ double evaluate(int kind, double s, double first, double a, double b, double c) {
-    if (kind == 0) return own_exp(a - s);
-    if (kind == 1) {
-        double e = own_exp(fmin(-s - a, 340.0));
-        return e * (b * e + (1.0 - b)) * c;
+    using namespace electorate;
+    switch (kind) {
+        case exponential: return value_of<exponential>(s, first, a, b, c);
+        case penalised: return value_of<penalised>(s, first, a, b, c);
+        case squared: return value_of<squared>(s, first, a, b, c);
+        case sigmoid: return value_of<sigmoid>(s, first, a, b, c);
+        case soft_plus: return value_of<soft_plus>(s, first, a, b, c);
+        default: return value_of<line>(s, first, a, b, c);
     }
-    if (kind == 2) {
-        double e = fmin(first, 1e150);
-        return e * e * a;
-    }
-    if (kind == 3) {
-        double v = b - s;
-        return own_exp(fmin(fmin(v, 0.0) + a, 700.0)) / (1.0 + own_exp(-fabs(v)));
-    }
-    if (kind == 4) return a * softplus(b - s);
-    return a + b * s;
 }
 
 __device__ __forceinline__ i64 sum_of_warp(i64 part) {
@@ -98,7 +86,7 @@ extern "C" __global__ void __launch_bounds__(256, 4)
                 double value = evaluate(formula[c].kind, s, first, formula[c].a, formula[c].b, formula[c].c);
                 if (c == 0) first = value;
                 if (rows.real) value *= rows.real[row];
-                i64 q = (i64)rint(value * rows.scale);
+                i64 q = electorate::on_grid(value * rows.scale);
                 if (rows.times) q *= rows.times[row];
                 grids[c * n + row] = q;
                 totals[c] += q;

@@ -44,8 +44,8 @@ class Threads(LocalShards, Engine):
     def search_nodes(
         self, histograms: list[Histogram], totals: NDArray[np.int64], columns: ColumnLayout, criterion: int
     ) -> NodeSplits:
-        helpers = None if self.team is None else self.team.helpers
-        return search_nodes(helpers, histograms, totals, columns, criterion)
+        n_threads = 1 if self.team is None else self.team.n_threads
+        return search_nodes(n_threads, histograms, totals, columns, criterion)
 
     def call_together(self, verb: str, *arguments: Any) -> Any:
         return self._advance(*arguments) if verb == "advance" and self.team is not None else None

@@ -94,6 +94,7 @@ class RowEngine(Engine):
         """[leaf, label] of the weights, or of another grid, for leaves that `evaluate` returned."""
         shard = self.shard
         sums = np.zeros((shard.n_groups, 1, n_leaves), dtype=np.int64)
+        codes = leaf[None, :].view(np.uint32)
         for low, high, label in shard.spans:
-            kernels.histogram(leaf[None, :], shard.grid if grid is None else grid, low, high, sums[label])
+            kernels.histogram(codes, shard.grid if grid is None else grid, low, high, sums[label])
         return np.ascontiguousarray(sums[:, 0].T)

@@ -1,16 +1,12 @@
-"""Threads that stay in compiled code between two exchanges, for all shards of this process.
+"""The exchanges that dominate a round, for all shards of this process in one compiled call each.
 
 `LocalShards` calls every shard from a Python thread, which waits for the interpreter's lock before and after. With 16
-threads this takes longer than the work itself on tables of some 100,000 rows. A team runs the exchanges that dominate
-a round, `advance` and `both_sides`, and the search of nodes in one compiled call each. All other verbs use Python
-threads. Sums are integers, so both ways give the same bits.
+threads this takes longer than the work itself on tables of some 100,000 rows. A team runs `advance`, `both_sides` and
+the search of nodes on threads of the compiled module, which need no lock. All other verbs use Python threads. Sums are
+integers, so both ways give the same bits.
 """
 
-import os
-import threading
-from contextlib import suppress
 from functools import cache
-from itertools import takewhile
 from typing import Any
 
 import numpy as np
@@ -26,15 +22,12 @@ from electorate.kernels.layouts import (
     Formulas,
     LevelArrays,
     ShardArrays,
-    ShardTable,
     Tiles,
 )
-from electorate.kernels.team_board import new_board
 from electorate.messages import Change, NodeSplits, SplitArrays
-from electorate.threads import ThreadPool, started
+from electorate.threads import ThreadPool
 
 Histogram = Ints  # [label, column, bin]
-NOTE_SIZE = 2048  # bytes for the arrays of a shard
 NO_STUMP = AddedStump(0, np.empty(0, dtype=np.uint8), np.empty((0, 0, 0)))
 NO_NUMBERS = np.empty(0, dtype=np.int64)
 NO_TREE = AddedTree(
@@ -51,64 +44,12 @@ PER_TASK = 300.0
 COLUMNS_PER_SEARCH = 8  # at least, of one task
 
 
-class Helpers:
-    """Helper threads of a team. They sleep after some milliseconds without work."""
-
-    def __init__(self, n_helpers: int) -> None:
-        self.board = new_board()
-        self.asleep = np.zeros(n_helpers, dtype=np.bool_)
-        self.locks = [threading.Lock() for _ in range(n_helpers)]
-        self.closed = False
-        self.in_use = threading.Lock()  # one job at a time
-        for lock in self.locks:
-            lock.acquire()
-        threads = (threading.Thread(target=self._help, args=(k,), daemon=True) for k in range(n_helpers))
-        self.threads = list(takewhile(started, threads))
-
-    def _help(self, number: int) -> None:
-        while not self.closed:
-            kernels.serve(self.board)
-            self.asleep[number] = True
-            self.locks[number].acquire()
-
-    def wake(self) -> None:
-        """Wake the threads that sleep. They take tasks as soon as they run."""
-        if self.asleep.any():
-            for number in np.flatnonzero(self.asleep).tolist():
-                self.asleep[number] = False
-                self.locks[number].release()
-
-    def run(self, kernel: Any, *arguments: Any) -> None:
-        """Call a kernel that publishes tasks on the board; the helpers take part."""
-        with self.in_use:
-            self.wake()
-            require(kernel(self.board, *arguments))
-
-    def close(self, wait: bool) -> None:
-        """End all threads. wait: return when they have ended."""
-        self.closed = True
-        kernels.close(self.board)
-        for lock in self.locks:
-            with suppress(RuntimeError):  # released already, by `wake`
-                lock.release()
-        for thread in self.threads if wait else ():
-            thread.join()
-
-
 class Team:
-    """All shards of an engine, and the threads that work on them."""
+    """All shards of an engine, and how many threads work on them."""
 
-    def __init__(self, shards: list[Shard], pool: ThreadPool) -> None:
+    def __init__(self, shards: list[Shard], n_threads: int) -> None:
         self.shards = shards
-        self.n_threads = pool.count_threads(pool.n_jobs)
-        if pool.helpers is None:  # validation rows have an engine of their own: two sets would compete for the cores
-            pool.helpers = Helpers(self.n_threads - 1)
-            pool.closing.append(pool.helpers.close)
-        self.helpers: Helpers = pool.helpers
-        self.notes = np.zeros((len(shards), NOTE_SIZE), dtype=np.uint8)
-        self.noted: list[ShardArrays | None] = [None] * len(shards)
-        address = self.notes.__array_interface__["data"][0]
-        self.address = address + NOTE_SIZE * np.arange(len(shards))
+        self.n_threads = n_threads
         self.stack = np.empty(0, dtype=np.int64)
         self.n_rows = sum(shard.n_rows() for shard in shards)
 
@@ -116,14 +57,14 @@ class Team:
     def of(cls, shards: list[Any], pool: ThreadPool) -> "Team | None":
         """A team for these shards; None where it would not be faster, or where it is not supported."""
         n_cells = max(shard.n_columns * shard.n_rows() for shard in shards)
+        n_threads = pool.count_threads(pool.n_jobs)
         unsuited = (
-            pool.count_threads(pool.n_jobs) == 1
+            n_threads == 1
             or len(shards) == 1
             or any(type(shard) is not Shard or shard.bundles or shard.packing for shard in shards)
             or n_cells > CELLS_PER_HISTOGRAM  # Ctrl-C is noticed between two calls
-            or os.name != "posix"
         )
-        return None if unsuited else cls(shards, pool)
+        return None if unsuited else cls(shards, n_threads)
 
     # ------------------------------------------------------------ exchanges
 
@@ -144,8 +85,8 @@ class Team:
         wrong = np.zeros(len(self.shards), dtype=np.int64)
         tiles = self._tiles(self.n_rows, len(out) * first.n_groups, 0.0)
         stack = self._stack((tiles.by_rows, *out.shape))
-        arrays = (self._table(), stump, tree, formulas, tiles, stack, totals, wrong, out)
-        self.helpers.run(kernels.advance_all, *arrays)
+        added = (stump, tree, formulas)
+        kernels.advance_all(self.n_threads, self._arrays(), *added, tiles, stack, totals, wrong, out)
         return totals.sum(axis=0), int(wrong.sum())
 
     def _added(self, change: Change | None) -> tuple[AddedStump, AddedTree]:
@@ -178,8 +119,8 @@ class Team:
         left_is_less = np.empty(len(tree), dtype=np.bool_)
         tiles = self._tiles(self.n_rows // 2, len(tree) * less.shape[1], PICK)
         stack = self._stack((tiles.by_rows, *less.shape))
-        histograms = (addresses(wholes), addresses(rests), less, rows, left_is_less)
-        self.helpers.run(kernels.split_all, self._table(), fresh, level, tiles, stack, *histograms)
+        histograms = (wholes, rests, less, rows, left_is_less)
+        kernels.split_all(self.n_threads, self._arrays(), fresh, level, tiles, stack, *histograms)
         return left_is_less, rows.sum(axis=0)
 
     def _grow(self, tree: SplitArrays) -> bool:
@@ -198,14 +139,8 @@ class Team:
 
     # ------------------------------------------------------------ arrays
 
-    def _table(self) -> ShardTable:
-        """The shards as kernels take them; those with a replaced array are written again."""
-        for k, shard in enumerate(self.shards):
-            arrays = shard.arrays()
-            if arrays is not self.noted[k]:
-                assert kernels.note_shard(self.notes[k], arrays) <= NOTE_SIZE
-                self.noted[k] = arrays
-        return ShardTable(self.address, self.shards[0].arrays())
+    def _arrays(self) -> list[ShardArrays]:
+        return [shard.arrays() for shard in self.shards]
 
     def _stack(self, shape: tuple[int, ...]) -> NDArray[np.int64]:
         size = int(np.prod(shape))
@@ -241,33 +176,18 @@ def best_tiles(n_threads: int, n_shards: int, n_words: int, n_rows: int, cells_p
 
 
 def search_nodes(
-    helpers: Helpers | None,
+    n_threads: int,
     histograms: list[Histogram],
     totals: NDArray[np.int64],
     columns: ColumnLayout,
     criterion: int,
 ) -> NodeSplits:
-    """The best thresholds of some nodes in one call; with helpers, a task is a node and some of its columns."""
+    """The best thresholds of some nodes in one call; with several threads, a task is a node and some of its columns."""
     n_nodes, n_columns, width = len(totals), len(columns.n_bins), histograms[0].shape[2]
-    n_threads = 1 if helpers is None else 1 + len(helpers.threads)
     n_parts = max(1, min(n_columns // COLUMNS_PER_SEARCH, n_threads // n_nodes))
     masks = column_parts(n_columns, n_parts) & columns.ordered
     splits, on_left = np.empty((n_nodes, 2), dtype=np.int64), np.empty((n_nodes, width), dtype=np.bool_)
     sides = np.empty((n_nodes, 2, totals.shape[1]), dtype=np.int64)
-    arrays = (addresses(histograms), histograms[0], totals, columns, masks)
-    found = (criterion, splits, on_left, sides)
-    if helpers is None:
-        require(kernels.search_nodes(new_board(), *arrays, *found))
-    else:
-        helpers.run(kernels.search_nodes, *arrays, *found)
+    kernels.search_nodes(n_threads, histograms, totals, columns, masks, criterion, splits, on_left, sides)
     column, cut = splits.T.tolist()
     return NodeSplits(column, cut, on_left, sides)
-
-
-def addresses(arrays: list[NDArray[np.int64]]) -> NDArray[np.int64]:
-    return np.array([array.__array_interface__["data"][0] for array in arrays])
-
-
-def require(good: bool) -> None:
-    if not good:
-        raise MemoryError("a compiled task failed; memory is used up")

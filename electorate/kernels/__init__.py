@@ -5,7 +5,10 @@ environment variable ELECTORATE_KERNELS=reference the twins are used instead: sl
 """
 
 import os
+from contextlib import suppress
+from functools import cache
 from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -23,8 +26,7 @@ FILES = {
     "drawing": "fold_key draw_columns",
     "subtrees": "grow_subtrees",
     "leaves": "collect_rows find_leaves add_leaf_gains add_tree",
-    "team": "run_tasks serve close",
-    "rounds": "note_shard advance_all split_all",
+    "rounds": "advance_all split_all",
     "node_search": "search_nodes",
     "votes": "walk walk_ordered cross_out vote tree_outputs",
     "leaf_sums": "add_leaves",
@@ -34,6 +36,37 @@ FILES = {
 }
 FILE_OF = {name: file for file, names in FILES.items() for name in names.split()}
 PACKAGES = {"numba": "electorate.kernels", "reference": "electorate.kernels.reference"}
+WITHOUT_NUMBA = {"rounds", "node_search"}  # files whose kernels use native threads
+LEVELS = ("v2", "v3", "v4")  # of x86-64; other processors have the one module "base"
+
+
+@cache
+def compiled() -> Any:
+    """The extension module for this processor, or for the level that the environment variable ELECTORATE_CPU names.
+
+    None where none is built.
+    """
+    found = levels()
+    chosen = os.environ.get("ELECTORATE_CPU") or (found[-1] if found else "")
+    if chosen and chosen not in found:
+        there = (
+            f"this processor can run {', '.join(found)}"
+            if found
+            else "there are no compiled kernels for this processor"
+        )
+        raise ValueError(f"ELECTORATE_CPU is {chosen!r}: {there}")
+    return import_module(f"electorate.kernels._core_{chosen}") if chosen else None
+
+
+def levels() -> tuple[str, ...]:
+    """The levels of x86-64 that this CPU has and kernels are compiled for, the newest last; ("base",) on other CPUs."""
+    with suppress(ModuleNotFoundError):
+        mine = LEVELS[: max(0, import_module("electorate.kernels._core_v2").cpu_level() - 1)]
+        return tuple(level for level in mine if find_spec(f"electorate.kernels._core_{level}"))
+    with suppress(ModuleNotFoundError):
+        import_module("electorate.kernels._core_base")
+        return ("base",)
+    return ()
 
 
 def are_compiled() -> bool:
@@ -45,9 +78,12 @@ def are_compiled() -> bool:
 def __getattr__(name: str) -> Any:
     if name not in FILE_OF:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    chosen = os.environ.get("ELECTORATE_KERNELS") or "numba"
-    if chosen not in PACKAGES:
-        raise ValueError(f"ELECTORATE_KERNELS is {chosen!r}: set it to 'numba' or 'reference', or unset it")
-    kernel = getattr(import_module(f"{PACKAGES[chosen]}.{FILE_OF[name]}"), name)
+    chosen = os.environ.get("ELECTORATE_KERNELS") or "native"
+    if chosen == "numba" and FILE_OF[name] in WITHOUT_NUMBA:
+        chosen = "native"
+    kernel = getattr(compiled(), name, None) if chosen == "native" else None
+    if kernel is None:
+        package = PACKAGES["reference" if chosen == "reference" or FILE_OF[name] in WITHOUT_NUMBA else "numba"]
+        kernel = getattr(import_module(f"{package}.{FILE_OF[name]}"), name)
     globals()[name] = kernel
     return kernel

@@ -56,13 +56,6 @@ class ShardArrays(NamedTuple):
     nodes: NodeArrays
 
 
-class ShardTable(NamedTuple):
-    """Several shards: where the `ShardArrays` of each were noted, and those of one of them, for their type."""
-
-    address: Any
-    like: ShardArrays
-
-
 class AddedStump(NamedTuple):
     """A stump and what it adds to the state; no gains: there is none."""
 

@@ -75,7 +75,7 @@ class Ensemble:
     def units(self) -> Ints:
         """[node, output]: step times leaf value, in units of the grid."""
         steps = np.repeat(self.steps, np.diff(self.offsets))
-        return np.rint(steps[:, None] * self.value * UNITS).astype(np.int64)
+        return np.rint(steps[:, None] * self.value * UNITS).astype(np.int64, order="C")
 
     @cached_property
     def child_nodes(self) -> Ints:

@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from electorate import kernels
 from electorate.data.bins import Bins, pad_edges
 from electorate.engines.bundles import Bundles, plans
 from electorate.kernels import FILE_OF, FILES
@@ -35,9 +36,9 @@ generators = st.integers(0, 2**32 - 1).map(np.random.default_rng)
 row_counts = st.integers(0, 80)
 SPECIAL = np.array([np.nan, 0.0, -0.0, 5e-324, -5e-324, 1e300, -np.finfo(float).max, 1.0, 2.0, 2.0, -1.5])
 INFINITE = np.array([np.inf, -np.inf])
-fast, reference = (
-    SimpleNamespace(**{name: getattr(import_module(f"{package}.{file}"), name) for name, file in FILE_OF.items()})
-    for package in ("electorate.kernels", "electorate.kernels.reference")
+fast = SimpleNamespace(**{name: getattr(kernels, name) for name in FILE_OF})
+reference = SimpleNamespace(
+    **{name: getattr(import_module(f"electorate.kernels.reference.{file}"), name) for name, file in FILE_OF.items()}
 )
 TWINS = [fast, reference]
 
@@ -1591,11 +1592,10 @@ def test_grow_subtrees(criterion: int, rng: np.random.Generator, min_leaf: int) 
     The twin searches full histograms with the compiled kernels, since plain NumPy rounds scores in another way.
     """
     twins = import_module("electorate.kernels.reference.subtrees")
-    compiled = {name: import_module(f"electorate.kernels.{name}") for name in ("search", "target_search")}
     rows, layout, rule, earning, ends, *nodes = some_nodes(rng, criterion, min_leaf)
     orders = [np.arange(len(rows.weight), dtype=np.uint32) for _ in TWINS]
     seen = []
-    with patch.multiple(twins, **compiled):
+    with patch.multiple(twins, search=fast, target_search=fast):
         for twin, order in zip(TWINS, orders, strict=True):
             seen.append(twin.grow_subtrees(rows, layout, rule, earning, order, ends, *nodes))
     for ours, expected in zip(*seen, strict=True):

@@ -1,6 +1,5 @@
-"""Rounds over all shards at once against their twins, and threads that take tasks while others are late."""
+"""Rounds over all shards at once against their twins."""
 
-import threading
 from importlib import import_module
 from types import SimpleNamespace
 from typing import Any
@@ -9,9 +8,9 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from numba import njit
 
-from electorate.engines.team import NO_STUMP, NO_TREE, addresses, best_tiles
+from electorate import kernels
+from electorate.engines.team import NO_STUMP, NO_TREE, best_tiles
 from electorate.kernels.formulas import EXPONENTIAL
 from electorate.kernels.layouts import (
     AddedStump,
@@ -22,21 +21,15 @@ from electorate.kernels.layouts import (
     NodeArrays,
     RowArrays,
     ShardArrays,
-    ShardTable,
     Tiles,
 )
-from electorate.kernels.team import prepared, run_tasks
-from electorate.kernels.team_board import CLOSED, new_board
 
 few_cases = settings(derandomize=True, max_examples=25, deadline=None)
 generators = st.integers(0, 2**32 - 1).map(np.random.default_rng)
 WIDTH, N_LABELS, N_NODES = 256, 3, 16
-FILE_OF = dict.fromkeys(["note_shard", "advance_all", "split_all"], "rounds")
-FILE_OF |= dict.fromkeys(["run_tasks", "serve", "close"], "team") | {"search_nodes": "node_search"}
-TWINS = [
-    SimpleNamespace(**{name: getattr(import_module(f"{package}.{file}"), name) for name, file in FILE_OF.items()})
-    for package in ("electorate.kernels", "electorate.kernels.reference")
-]
+FILE_OF = {"advance_all": "rounds", "split_all": "rounds", "search_nodes": "node_search"}
+reference = {name: getattr(import_module(f"electorate.kernels.reference.{FILE_OF[name]}"), name) for name in FILE_OF}
+TWINS = [SimpleNamespace(**{name: getattr(kernels, name) for name in FILE_OF}), SimpleNamespace(**reference)]
 
 
 def some_shard(rng: np.random.Generator, n_words: int) -> ShardArrays:
@@ -71,12 +64,6 @@ def copied(shard: Any) -> Any:
     )
 
 
-def table_of(twin: Any, shards: list[ShardArrays], places: np.ndarray) -> ShardTable:
-    for place, shard in zip(places, shards, strict=True):
-        assert twin.note_shard(place, shard) <= places.shape[1]
-    return ShardTable(addresses(list(places)), shards[0])
-
-
 class Case:
     """Some shards for each twin, the same numbers in both."""
 
@@ -87,8 +74,7 @@ class Case:
         self.tiles = Tiles(int(rng.integers(1, n_shards + 1)), int(rng.integers(1, self.n_words + 1)))
         self.shards = [some_shard(rng, self.n_words) for _ in range(n_shards)]
         self.mine = [[copied(shard) for shard in self.shards] for _ in TWINS]
-        self.places = [np.zeros((n_shards, 2048), dtype=np.uint8) for _ in TWINS]
-        self.tables = [table_of(*given) for given in zip(TWINS, self.mine, self.places, strict=True)]
+        self.n_threads = int(rng.integers(1, 4))
 
     def same_shards(self) -> None:
         for ours, theirs in zip(*self.mine, strict=True):
@@ -115,10 +101,11 @@ def test_advance_all(rng: np.random.Generator, n_searched: int, added: str) -> N
     formulas = Formulas(np.array([[EXPONENTIAL, 0, 0.0, 0, 0], [EXPONENTIAL, 1, 0.5, 0, 0]], dtype=np.float64), 0, 0)
     shape = (n_searched, 2, 4 * case.n_words, WIDTH)
     found = []
-    for twin, table in zip(TWINS, case.tables, strict=True):
+    for twin, shards in zip(TWINS, case.mine, strict=True):
         totals, wrong = np.zeros((len(case.shards), 2, 2), dtype=np.int64), np.zeros(len(case.shards), dtype=np.int64)
         out, stack = np.full(shape, 7), case.stack(*shape)
-        assert twin.advance_all(new_board(), table, stump, tree, formulas, case.tiles, stack, totals, wrong, out)
+        arrays = (stump, tree, formulas, case.tiles, stack, totals, wrong, out)
+        twin.advance_all(case.n_threads, shards, *arrays)
         found.append((totals, wrong, out))
     for ours, theirs in zip(*found, strict=True):
         assert np.array_equal(ours, theirs)
@@ -149,13 +136,11 @@ def test_split_all(rng: np.random.Generator) -> None:
         column, on_left = rng.integers(0, 4 * case.n_words, n), rng.random((n, WIDTH)) < 0.4
         level = LevelArrays(node, 2 * node + 1, 2 * node + 2, column, on_left)
         found = []
-        for k, (twin, table) in enumerate(zip(TWINS, case.tables, strict=True)):
+        for k, (twin, shards) in enumerate(zip(TWINS, case.mine, strict=True)):
             less, rests = np.empty((n, *shape), dtype=np.int64), np.empty((n, *shape), dtype=np.int64)
             rows, is_less = np.empty((len(case.shards), n, 2), dtype=np.int64), np.empty(n, dtype=np.bool_)
-            where = addresses(list(nodes[k])), addresses(list(rests))
-            stack = case.stack(n, *shape)
-            board, fresh = new_board(), numbers == [0]
-            assert twin.split_all(board, table, fresh, level, case.tiles, stack, *where, less, rows, is_less)
+            arrays = (case.stack(n, *shape), list(nodes[k]), list(rests), less, rows, is_less)
+            twin.split_all(case.n_threads, shards, numbers == [0], level, case.tiles, *arrays)
             assert np.array_equal(less + rests, nodes[k])
             sides = [pair if left else pair[::-1] for *pair, left in zip(less, rests, is_less.tolist(), strict=True)]
             nodes[k] = np.array([side for pair in sides for side in pair])
@@ -164,64 +149,20 @@ def test_split_all(rng: np.random.Generator) -> None:
         case.same_shards()
 
 
-@njit(nogil=True)
-def count_task(number: int, arguments: tuple[np.ndarray, np.ndarray]) -> None:
-    done, values = arguments
-    done[number] += values[0]
-
-
-@njit(nogil=True)
-def prepare_and_run(board: np.ndarray, done: np.ndarray, values: np.ndarray) -> bool:
-    task, place = prepared(count_task, (done, values))
-    return run_tasks(board, len(done), task, place)
-
-
-def test_run_tasks() -> None:
-    """Each task runs once; a compiled one is given by the addresses that `prepared` returns."""
-    values = np.array([3])
-    done = np.zeros((2, 50), dtype=np.int64)
-    assert prepare_and_run(new_board(), done[0], values)
-    twin = TWINS[1]
-    assert twin.run_tasks(new_board(), 50, count_task.py_func, (done[1], values))
-    assert np.all(done == 3)
-
-
-@pytest.mark.parametrize("n_helpers", [1, 3])
-def test_helpers_take_each_task_once(n_helpers: int) -> None:
+@pytest.mark.parametrize("n_threads", [2, 4])
+def test_each_task_runs_once(n_threads: int) -> None:
     """Thousands of short jobs, with more threads than cores: every sum is that of one thread."""
-    case = Case(np.random.default_rng(n_helpers))
-    twin, table, board = TWINS[0], case.tables[0], new_board()
+    case = Case(np.random.default_rng(n_threads))
     formulas = Formulas(np.array([[EXPONENTIAL, 0, 0.0, 0, 0]], dtype=np.float64), 0, 0)
     shape = (1, 2, 4 * case.n_words, WIDTH)
-    helpers = [threading.Thread(target=serve_until_closed, args=(twin, board)) for _ in range(n_helpers)]
-    for helper in helpers:
-        helper.start()
     first = None
-    for _ in range(1500):
+    for number in range(1500):
         totals, wrong = np.zeros((len(case.shards), 1, 2), dtype=np.int64), np.zeros(len(case.shards), dtype=np.int64)
-        out = np.full(shape, 7)
-        stack = case.stack(*shape)
-        assert twin.advance_all(board, table, NO_STUMP, NO_TREE, formulas, case.tiles, stack, totals, wrong, out)
+        out, stack = np.full(shape, 7), case.stack(*shape)
+        arrays = (NO_STUMP, NO_TREE, formulas, case.tiles, stack, totals, wrong, out)
+        kernels.advance_all(n_threads if number else 1, case.shards, *arrays)
         first = first if first is not None else (totals, wrong, out)
         assert all(np.array_equal(*pair) for pair in zip(first, (totals, wrong, out), strict=True))
-    twin.close(board)
-    for helper in helpers:
-        helper.join(30)
-        assert not helper.is_alive()
-
-
-def serve_until_closed(twin: Any, board: np.ndarray) -> None:
-    while not board[CLOSED]:
-        twin.serve(board)
-
-
-@pytest.mark.parametrize("twin", TWINS, ids=["numba", "reference"])
-def test_a_helper_leaves_when_there_is_no_work(twin: Any) -> None:
-    board = new_board()
-    twin.serve(board)
-    twin.close(board)
-    assert board[CLOSED]
-    twin.serve(board)
 
 
 @few_cases
@@ -251,8 +192,8 @@ def test_search_nodes(rng: np.random.Generator, criterion: int, n_labels: int) -
         masks = (np.arange(n_columns) * n_parts // n_columns == np.arange(n_parts)[:, None]) & ordered
         splits, on_left = np.full((n_nodes, 2), 7), np.zeros((n_nodes, WIDTH), dtype=np.bool_)
         sides = np.zeros((n_nodes, 2, n_labels), dtype=np.int64)
-        nodes = (addresses(list(histograms)), histograms[0], totals, columns, masks)
-        assert twin.search_nodes(new_board(), *nodes, criterion, splits, on_left, sides)
+        nodes = (list(histograms), totals, columns, masks)
+        twin.search_nodes(n_parts, *nodes, criterion, splits, on_left, sides)
         splits[splits[:, 0] < 0] = -1
         found.append((splits, on_left, sides))
     for one in found[1:]:

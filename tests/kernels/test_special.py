@@ -2,13 +2,14 @@
 
 import math
 from importlib import import_module
+from typing import Any
 
 import numpy as np
 import pytest
 
-from electorate import special
+from electorate import kernels, special
 
-fast = import_module("electorate.kernels.special")
+fast: Any = kernels
 reference = import_module("electorate.kernels.reference.special")
 TWINS = [fast, reference]
 SPECIAL = np.concatenate(

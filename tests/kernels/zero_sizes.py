@@ -2,7 +2,7 @@
 
 Run as a program, it prints what went wrong, a line for each, and "done" at the end: a kernel that writes where it must
 not may end the process. With the environment variable NUMBA_DISABLE_JIT=1 kernels run as plain Python, so that arrays
-that a kernel makes for itself are checked as well; those that need the team of threads are left out then.
+that a kernel makes for itself are checked as well; those that use native threads are left out then.
 """
 
 import os
@@ -10,12 +10,12 @@ import sys
 from collections.abc import Callable
 from importlib import import_module
 from itertools import product
-from types import SimpleNamespace
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from electorate.kernels import FILE_OF
+from electorate import kernels
+from electorate.kernels import FILE_OF, WITHOUT_NUMBA
 from electorate.kernels.formulas import EXPONENTIAL
 from electorate.kernels.layouts import (
     AddedStump,
@@ -27,19 +27,16 @@ from electorate.kernels.layouts import (
     NodeRows,
     RowArrays,
     ShardArrays,
-    ShardTable,
     SplitRule,
     TargetRule,
     TargetWeights,
     Tiles,
 )
-from electorate.kernels.team_board import new_board
 from electorate.model.float_model import NODE
 from electorate.model.masks import Tests
 
 GUARD, FILL = 4096, 0xA5  # bytes on both sides of an array
 WIDTH = 256  # of a histogram of codes of 8 bits, four columns to a word
-ON_THREADS = {"note_shard", "advance_all", "split_all", "search_nodes", "run_tasks", "serve", "close"}
 
 
 class Sizes(NamedTuple):
@@ -201,7 +198,7 @@ def pool(new: Guarded, s: Sizes) -> tuple[np.ndarray, ...]:
     return new.floats(n), new.floats(n, n, value=1.0), slot
 
 
-# ---------------------------------------------------------------- kernels that threads share
+# ---------------------------------------------------------------- kernels that share their work among threads
 
 STUMP = AddedStump(0, np.empty(0, dtype=np.uint8), np.empty((0, 0, 0)))
 NO_NUMBERS = np.empty(0, dtype=np.int64)
@@ -209,12 +206,7 @@ NO_SIDES, NO_CHILDREN = np.empty((0, 0), dtype=np.bool_), np.empty((0, 0), dtype
 TREE = AddedTree(NO_NUMBERS, NO_NUMBERS, NO_NUMBERS, NO_SIDES, NO_CHILDREN, np.empty((0, 0, 0)))
 
 
-def addresses(arrays: Any) -> np.ndarray:
-    return np.array([array.__array_interface__["data"][0] for array in arrays], dtype=np.int64)
-
-
-def shard_table(new: Guarded, s: Sizes, kernels: Any) -> ShardTable:
-    """One shard."""
+def one_shard(new: Guarded, s: Sizes) -> list[ShardArrays]:
     spare, codes = new(s.labelled, dtype=np.uint32), new(s.words, s.labelled, 4, dtype=np.uint8, value=255)
     shard = ShardArrays(
         codes,
@@ -227,36 +219,31 @@ def shard_table(new: Guarded, s: Sizes, kernels: Any) -> ShardTable:
         spare.view(np.int32),
         node_arrays(new, s, 1 + 2 * s.rounds),
     )
-    place = new(1, 2048, dtype=np.uint8)
-    assert kernels.note_shard(place[0], shard) <= 2048
-    return ShardTable(addresses(place), shard)
+    return [shard]
 
 
-def advance_all(new: Guarded, s: Sizes, kernels: Any) -> tuple[Any, ...]:
+def advance_all(new: Guarded, s: Sizes) -> tuple[Any, ...]:
     formulas = Formulas(new.floats(1, 5), 0, 0)
     shape = (min(s.rounds, 1), s.labels, 4 * s.words, WIDTH)
     rest = new(1, *shape), new(1, 1, s.labels), new(1), new(*shape)
-    table = shard_table(new, s, kernels)
-    return new_board(), table, STUMP, TREE, formulas, Tiles(1, max(1, s.words)), *rest
+    return 1 + s.rounds, one_shard(new, s), STUMP, TREE, formulas, Tiles(1, max(1, s.words)), *rest
 
 
-def split_all(new: Guarded, s: Sizes, kernels: Any) -> tuple[Any, ...]:
+def split_all(new: Guarded, s: Sizes) -> tuple[Any, ...]:
     n = min(s.rounds, 1) if s.words else 0
     number = new(n)
     level = LevelArrays(number, number + 1, number + 2, new(n), new.bools(n, WIDTH))
-    less, rests = new(n, s.labels, 4 * s.words, WIDTH), new(n, s.labels, 4 * s.words, WIDTH)
-    where = addresses(new(n, s.labels, 4 * s.words, WIDTH)), addresses(rests)
+    less, rests, wholes = (new(n, s.labels, 4 * s.words, WIDTH) for _ in range(3))
     stack, rows = new(1, n, s.labels, 4 * s.words, WIDTH), new(1, n, 2)
-    table = shard_table(new, s, kernels)
-    return new_board(), table, True, level, Tiles(1, max(1, s.words)), stack, *where, less, rows, new.bools(n)
+    shards, tiles = one_shard(new, s), Tiles(1, max(1, s.words))
+    return 1 + s.rounds, shards, True, level, tiles, stack, list(wholes), list(rests), less, rows, new.bools(n)
 
 
-def search_nodes(new: Guarded, s: Sizes, kernels: Any) -> tuple[Any, ...]:
-    histograms = new(s.rounds, s.labels, s.columns, s.bins + 1)
-    like, masks = new(s.labels, s.columns, s.bins + 1), new.bools(1, s.columns, value=True)
+def search_nodes(new: Guarded, s: Sizes) -> tuple[Any, ...]:
+    histograms, masks = new(s.rounds, s.labels, s.columns, s.bins + 1), new.bools(1, s.columns, value=True)
     columns = ColumnLayout(*layout(new, s), new(0), new(s.columns, s.bins + 1))
     out = new(s.rounds, 2), new.bools(s.rounds, s.bins + 1), new(s.rounds, 2, s.labels)
-    return new_board(), addresses(histograms), like, new(s.rounds, s.labels), columns, masks, 1, *out
+    return 1 + s.rounds, list(histograms), new(s.rounds, s.labels), columns, masks, 1, *out
 
 
 # ---------------------------------------------------------------- the arguments of every kernel
@@ -300,8 +287,8 @@ CASES: dict[str, list[Case]] = {
     ],
     "join": [
         lambda new, s: (
-            codes_of(new, s), new(min(s.columns, 1)), new(s.columns), new(s.columns), new(s.columns), new(0),
-            new(s.columns), new(s.rows), codes_of(new, s),
+            codes_of(new, s), new(min(s.columns, 1)), new(s.columns), new(s.columns), new(s.columns),
+            new(0, dtype=np.int16), new(s.columns), new(s.rows), codes_of(new, s),
         )
     ],
     "lookup": [
@@ -362,7 +349,7 @@ CASES: dict[str, list[Case]] = {
     "spread": [
         lambda new, s: (
             new(s.labels, 4 * s.words, WIDTH), new(s.columns), new(s.columns, value=WIDTH if s.bins else 0),
-            new(s.columns, WIDTH), new(s.labels, max(1, s.columns * WIDTH)),
+            new(s.columns, WIDTH, dtype=np.uint32), new(s.labels, max(1, s.columns * WIDTH)),
         )
     ],
     "unpack": [lambda new, s: (new(s.labels, s.bins), np.arange(s.bins), new(s.labels, s.columns + s.bins))],
@@ -595,36 +582,17 @@ CASES: dict[str, list[Case]] = {
             new.floats(s.columns), new.floats(s.columns), *pool(new, s),
         )
     ],
+    "advance_all": [advance_all],
+    "split_all": [split_all],
+    "search_nodes": [search_nodes],
 }  # fmt: skip
-SHARED: dict[str, Callable[[Guarded, Sizes, Any], tuple[Any, ...]]] = {
-    "note_shard": lambda new, s, kernels: (new(2048, dtype=np.uint8), shard_table(new, s, kernels).like),
-    "advance_all": advance_all,
-    "split_all": split_all,
-    "search_nodes": search_nodes,
-    "run_tasks": lambda new, s, kernels: (new_board(), 0, 0, 0),
-    "serve": lambda new, s, kernels: (closed_board(),),
-    "close": lambda new, s, kernels: (new_board(),),
-}
 
 
-def closed_board() -> np.ndarray:
-    from electorate.kernels.team_board import CLOSED
-
-    board = new_board()
-    board[CLOSED] = 1
-    return board
-
-
-def check(package: str, names: list[str]) -> None:
+def check(names: list[str], plain: bool) -> None:
     """Call kernels with all tables of no or a few rows, columns, bins, labels and rounds; print what is wrong."""
-    kernels = SimpleNamespace(
-        **{name: getattr(import_module(f"{package}.{FILE_OF[name]}"), name) for name in FILE_OF if name in names}
-    )
     for name in names:
-        cases: list[Any] = CASES.get(name, []) or [
-            lambda new, s, make=SHARED[name]: make(new, s, kernels)  # type: ignore[misc]
-        ]
-        for number, case in enumerate(cases):
+        kernel = getattr(import_module(f"electorate.kernels.{FILE_OF[name]}") if plain else kernels, name)
+        for number, case in enumerate(CASES[name]):
             for sizes in map(Sizes._make, product((0, 2), (0, 3), (0, 2), (0, 2), (0, 2))):
                 new = Guarded()
                 given = case(new, sizes)
@@ -632,7 +600,7 @@ def check(package: str, names: list[str]) -> None:
                     continue
                 print(f"{name}, case {number}, {sizes}", file=sys.stderr)  # the last line tells which one ended it
                 try:
-                    getattr(kernels, name)(*given)
+                    kernel(*given)
                 except Exception as error:
                     print(f"{name}, case {number}, {sizes}: {type(error).__name__}: {error}", flush=True)
                 if not new.are_intact():
@@ -641,7 +609,7 @@ def check(package: str, names: list[str]) -> None:
 
 if __name__ == "__main__":
     plain = os.environ.get("NUMBA_DISABLE_JIT") == "1"
-    every = [name for name in FILE_OF if not (plain and name in ON_THREADS)]
+    every = [name for name in FILE_OF if not (plain and FILE_OF[name] in WITHOUT_NUMBA)]
     np.seterr(all="ignore")
-    check("electorate.kernels", sys.argv[1:] or every)
+    check(sys.argv[1:] or every, plain)
     print("done")

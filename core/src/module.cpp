@@ -1,0 +1,43 @@
+// The extension module of one level of the CPU: electorate.kernels._core_LEVEL.
+#define ELECTORATE_MAIN_FILE
+#include "methods.hpp"
+
+#define TEXT_OF(level) #level
+#define TEXT(level) TEXT_OF(level)
+#define JOIN_OF(a, b) a##b
+#define JOIN(a, b) JOIN_OF(a, b)
+
+namespace electorate::python {
+namespace {
+
+int fill_module(PyObject* module) {
+  if (_import_array() < 0) return -1;
+  static std::vector<PyMethodDef> methods;  // lives as long as its functions
+  if (methods.empty()) {
+    for (auto subject : {
+          codes_methods, cpu_methods, drawing_methods, histograms_methods, leaf_sums_methods, leaf_targets_methods, leaves_methods,
+          median_methods, node_search_methods, partition_methods, products_methods, quad_methods, rounds_methods,
+          search_methods, special_methods, subtrees_methods, target_search_methods, values_methods, votes_methods,
+          weights_methods})
+      for (const PyMethodDef& method : subject()) methods.push_back(method);
+    methods.push_back({nullptr, nullptr, 0, nullptr});
+  }
+  return PyModule_AddFunctions(module, methods.data());
+}
+
+PyModuleDef_Slot slots[] = {
+    {Py_mod_exec, reinterpret_cast<void*>(fill_module)},
+#ifdef Py_GIL_DISABLED
+    {Py_mod_gil, Py_MOD_GIL_NOT_USED},
+#endif
+    {0, nullptr},
+};
+
+PyModuleDef definition = {
+    PyModuleDef_HEAD_INIT, "_core_" TEXT(ELECTORATE_LEVEL), "Compiled kernels.", 0, nullptr, slots, nullptr, nullptr, nullptr,
+};
+
+}  // namespace
+}  // namespace electorate::python
+
+PyMODINIT_FUNC JOIN(PyInit__core_, ELECTORATE_LEVEL)() { return PyModuleDef_Init(&electorate::python::definition); }
