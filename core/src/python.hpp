@@ -204,7 +204,7 @@ struct From<T> {
 template <class T, int N>
 struct Made {
   std::array<i64, N> shape;
-  std::vector<T> values;
+  std::vector<std::conditional_t<std::is_same_v<T, bool>, u8, T>> values;
 };
 
 inline PyObject* to_python(i64 value) { return PyLong_FromLongLong(value); }
