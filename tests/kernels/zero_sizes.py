@@ -349,7 +349,7 @@ CASES: dict[str, list[Case]] = {
     "spread": [
         lambda new, s: (
             new(s.labels, 4 * s.words, WIDTH), new(s.columns), new(s.columns, value=WIDTH if s.bins else 0),
-            new(s.columns, WIDTH), new(s.labels, max(1, s.columns * WIDTH)),
+            new(s.columns, WIDTH, dtype=np.uint32), new(s.labels, max(1, s.columns * WIDTH)),
         )
     ],
     "unpack": [lambda new, s: (new(s.labels, s.bins), np.arange(s.bins), new(s.labels, s.columns + s.bins))],
