@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from electorate import kernels
 from electorate.data.bins import Bins, pad_edges
 from electorate.engines.bundles import Bundles, plans
-from electorate.kernels import FILE_OF, FILES
+from electorate.kernels import FILE_OF, FILES, WITHOUT_NUMBA
 from electorate.kernels.formulas import EXPONENTIAL, LINE, PENALISED, SIGMOID, SOFTPLUS, SQUARE
 from electorate.kernels.layouts import (
     ColumnLayout,
@@ -77,10 +77,11 @@ def kernels_in(file: str) -> list[str]:
 
 def test_every_kernel_has_a_twin() -> None:
     for file, names in FILES.items():
-        assert sorted(kernels_in(file)) == sorted(names.split())
-    for name in FILE_OF:
-        ours, twin = getattr(fast, name).py_func, getattr(reference, name)
-        assert inspect.signature(ours) == inspect.signature(twin), name
+        assert file in WITHOUT_NUMBA or sorted(kernels_in(file)) == sorted(names.split())
+    for name, file in FILE_OF.items():
+        if file not in WITHOUT_NUMBA:
+            ours = getattr(import_module(f"electorate.kernels.{file}"), name).py_func
+            assert inspect.signature(ours) == inspect.signature(getattr(reference, name)), name
 
 
 def test_every_kernel_is_tested_here() -> None:
