@@ -49,11 +49,9 @@ core: $(VENV)/.installed-base
 	cmake --install build/core >>build/core.log
 
 test: $(VENV)/.installed-test
-	$(RUN) tests/compile_kernels.py
 	$(RUN) -m pytest -n 2 --dist worksteal -m "not slow and not gpu"
 
 test-fast: $(VENV)/.installed-test
-	$(RUN) tests/compile_kernels.py
 	$(RUN) -m pytest -n 2 --dist worksteal -m "not slow and not gpu" --fast
 
 # requirements-oldest.txt has the lower bounds of pyproject.toml. The bits of tests/golden are those of the NumPy that the
@@ -62,7 +60,6 @@ test-oldest:
 	$(MAKE) --no-print-directory VENV=.venv-oldest CONSTRAINTS=requirements-oldest.txt CANDIDATES=python3.11 test-fast-oldest
 
 test-fast-oldest: $(VENV)/.installed-test-tools
-	$(RUN) tests/compile_kernels.py
 	$(RUN) -m pytest -n 2 --dist worksteal -m "not slow and not gpu" --fast --ignore=tests/golden
 
 test-dask: $(VENV)/.installed-test

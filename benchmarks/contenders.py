@@ -103,7 +103,7 @@ def versions() -> dict[str, str]:
     """The installed version of everything whose speed shows in the figures."""
     peers = [name for contender in CONTENDERS.values() for name in contender.distributions]
     installed = {d.name: d.version for d in metadata.distributions()}
-    wanted = dict.fromkeys(["numpy", "scipy", "numba", *peers])
+    wanted = dict.fromkeys(["numpy", "scipy", *peers])
     return {name: installed[name] for name in wanted if name in installed}
 
 

@@ -1,6 +1,6 @@
 """AdaBoost and its relatives as scikit-learn estimators: the public names.
 
-Importing this module imports neither Numba nor scikit-learn's estimators. Type checkers read __init__.pyi.
+Importing this module imports neither NumPy nor scikit-learn. Type checkers read __init__.pyi.
 """
 
 import sys

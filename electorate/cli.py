@@ -1,4 +1,4 @@
-"""The command `electorate`: compare, fit, predict, score, explain, report, certify, verify, reproduce, data, warmup.
+"""The command `electorate`: compare, fit, predict, score, explain, report, certify, verify, reproduce, data.
 
 Results go to standard output, everything else to standard error. Exit codes: 0 success; 1 an error in the data, the
 model or the disk; 2 an error in the command line; 130 interrupted; 141 the reader of the output has gone.
@@ -26,7 +26,6 @@ COMMANDS = {
     "verify": "check a model file and show its contents",
     "reproduce": "reproduce a table or a figure of the papers",
     "data": "list the papers' data sets, or fetch one",
-    "warmup": "compile the kernels in advance, as part of a container image",
 }
 EXPLAINED = (ValueError, TypeError, OSError, MemoryError, RuntimeError, ImportError)  # their texts say what to do
 

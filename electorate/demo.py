@@ -31,7 +31,6 @@ def main() -> None:
 def show_one_model(data: Any) -> None:
     X, X_test, y, y_test = train_test_split(data.data, np.asarray(data.target), test_size=0.3, random_state=0)
     print(f"breast cancer (of scikit-learn): {len(X)} training rows, {len(X_test)} test rows, {X.shape[1]} columns")
-    AdaBoostClassifier(n_estimators=2).fit(X[:50], y[:50])  # compiles the kernels, once per machine
     started = time.perf_counter()
     model = AdaBoostClassifier(n_estimators=200).fit(X, y)
     seconds = time.perf_counter() - started

@@ -34,7 +34,6 @@ def log(x: Value) -> Value:
 
 def _of_each(kernel: Any, x: Floats) -> Floats:
     x = np.ascontiguousarray(x, dtype=np.float64)
-    x = x if x.flags.writeable else x.copy()  # Numba would compile the kernel once more
     out = np.empty_like(x)
     kernel(x.reshape(-1), out.reshape(-1))
     return out

@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from electorate import kernels
 from electorate.comparison import answer as words
 from electorate.comparison import report
 from electorate.comparison.algorithms import PEERS
@@ -120,8 +119,6 @@ class Comparison:
         self.limits = limits
         self.display = Progress(self.plan, limits, sys.stderr if progress else None)
         self.display.note(f"comparing models on {self.training_rows.n_rows:,} rows")
-        if not kernels.are_compiled():
-            self.display.note("compiling, once on this machine: the first models of this package take about a minute")
         journal: Store = {}
         if where.folder is not None:
             journal = Journal(where.folder)

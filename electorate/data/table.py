@@ -212,14 +212,11 @@ def float_parts(table: Table) -> list[Any] | None:
 
 
 def plain_array(table: Table) -> AnyArray | None:
-    """Return the array of a table that kernels read in place: rows of floats, one after another; else None.
-
-    Kernels are compiled once more for read-only arrays, which takes longer than copying blocks of them.
-    """
+    """Return the array of a table that kernels read in place: rows of floats, one after another; else None."""
     array = getattr(table, "array", None)
     if type(array) is not np.ndarray or array.dtype not in (np.float32, np.float64):
         return None
-    return array if array.flags.carray and array.dtype.isnative else None
+    return array if array.flags.c_contiguous and array.flags.aligned and array.dtype.isnative else None
 
 
 class SparseTable(Table):

@@ -42,7 +42,7 @@ def nothing(answers: list[Any]) -> None:
 def joined_rows(answers: list[NodeRows]) -> NodeRows:
     if len(answers) == 1:
         return answers[0]
-    # Without C order for sure, kernels would be compiled once more.
+    # Kernels take arrays in C order.
     return NodeRows(*(np.ascontiguousarray(np.concatenate(parts)) for parts in zip(*answers, strict=True)))
 
 

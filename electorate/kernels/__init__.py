@@ -1,7 +1,7 @@
-"""Kernels: compiled functions of arrays and numbers, one file per subject, and their NumPy twins in `reference/`.
+"""Kernels: compiled loops over arrays, and their twins in NumPy, in `reference/`: the same files, names and signatures.
 
-The first use of a kernel imports its file, and with it Numba, so that `import electorate` stays light. With the
-environment variable ELECTORATE_KERNELS=reference the twins are used instead: slow, for debugging without a compiler.
+The first use of a kernel loads the extension module for this CPU (core/), so that `import electorate` stays light. With
+the environment variable ELECTORATE_KERNELS=reference the twins are used instead: slow, for debugging.
 """
 
 import os
@@ -9,7 +9,6 @@ from contextlib import suppress
 from functools import cache
 from importlib import import_module
 from importlib.util import find_spec
-from pathlib import Path
 from typing import Any
 
 FILES = {
@@ -35,27 +34,22 @@ FILES = {
     "quad": "quad_weight quad_drop quad_best lasso_gap quad_gap quad_rounds quad_replay",
 }
 FILE_OF = {name: file for file, names in FILES.items() for name in names.split()}
-PACKAGES = {"numba": "electorate.kernels", "reference": "electorate.kernels.reference"}
-WITHOUT_NUMBA = {"rounds", "node_search"}  # files whose kernels use native threads
 LEVELS = ("v2", "v3", "v4")  # of x86-64; other processors have the one module "base"
 
 
 @cache
 def compiled() -> Any:
-    """The extension module for this processor, or for the level that the environment variable ELECTORATE_CPU names.
-
-    None where none is built.
-    """
+    """The extension module for this processor, or for the level that the environment variable ELECTORATE_CPU names."""
     found = levels()
-    chosen = os.environ.get("ELECTORATE_CPU") or (found[-1] if found else "")
-    if chosen and chosen not in found:
-        there = (
-            f"this processor can run {', '.join(found)}"
-            if found
-            else "there are no compiled kernels for this processor"
+    if not found:
+        raise ImportError(
+            "there are no compiled kernels for this processor: install electorate again (in a checkout: make core), or "
+            "set ELECTORATE_KERNELS=reference to use NumPy alone, which is slow. An x86-64 processor needs SSE4.2."
         )
-        raise ValueError(f"ELECTORATE_CPU is {chosen!r}: {there}")
-    return import_module(f"electorate.kernels._core_{chosen}") if chosen else None
+    chosen = os.environ.get("ELECTORATE_CPU") or found[-1]
+    if chosen not in found:
+        raise ValueError(f"ELECTORATE_CPU is {chosen!r}: this processor can run {', '.join(found)}")
+    return import_module(f"electorate.kernels._core_{chosen}")
 
 
 def levels() -> tuple[str, ...]:
@@ -69,21 +63,13 @@ def levels() -> tuple[str, ...]:
     return ()
 
 
-def are_compiled() -> bool:
-    """Whether compiled trees are in the cache, so that no first fit compiles for a minute."""
-    chosen = os.environ.get("ELECTORATE_KERNELS") or "numba"
-    return chosen == "reference" or any((Path(__file__).parent / "__pycache__").glob("subtrees.*.nbc"))
-
-
 def __getattr__(name: str) -> Any:
     if name not in FILE_OF:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     chosen = os.environ.get("ELECTORATE_KERNELS") or "native"
-    if chosen == "numba" and FILE_OF[name] in WITHOUT_NUMBA:
-        chosen = "native"
-    kernel = getattr(compiled(), name, None) if chosen == "native" else None
-    if kernel is None:
-        package = PACKAGES["reference" if chosen == "reference" or FILE_OF[name] in WITHOUT_NUMBA else "numba"]
-        kernel = getattr(import_module(f"{package}.{FILE_OF[name]}"), name)
+    if chosen not in ("native", "reference"):
+        raise ValueError(f"ELECTORATE_KERNELS is {chosen!r}: set it to 'native' or 'reference'")
+    file = import_module(f"electorate.kernels.reference.{FILE_OF[name]}") if chosen == "reference" else compiled()
+    kernel = getattr(file, name)
     globals()[name] = kernel
     return kernel

@@ -1,4 +1,4 @@
-"""Groups of arrays that kernels take as one argument; without Numba, so that callers can make them."""
+"""Groups of arrays that kernels take as one argument."""
 
 from typing import Any, NamedTuple
 

@@ -1,7 +1,7 @@
 """Predictions from a model file without its estimator, so that a command that predicts starts at once.
 
-Importing scikit-learn takes longer than predicting a million rows, and Numba half as long: neither is imported here,
-Numba for large models only. Only what predicts is read and checked. Other models than sums of trees are left to `load`.
+Importing scikit-learn takes longer than predicting a million rows: it is not imported here. Only what predicts is read
+and checked. Other models than sums of trees are left to `load`.
 
 Stumps vote by one table per column. In trees every split crosses out leaves, as in masks.py; what is left of a byte of
 leaves is looked up in the table of its 256 values.
@@ -26,7 +26,7 @@ from electorate.modelfile import Contents, blaming
 from electorate.registry import WRITTEN
 
 DECIDE = {"sum": decisions.plain, "samme": decisions.as_samme}  # by the vote of the algorithm
-FEW_NODES = 2_000  # up to that, NumPy has predicted 1,000,000 rows before Numba's kernels would be there
+FEW_NODES = 2_000  # up to that NumPy predicts; larger models are for the compiled kernels
 ROWS = 2**16  # at once: bytes of them stay in the second-level cache
 COUNTED = 128  # edges up to which comparing with all of them beats a search
 VALUES = 256

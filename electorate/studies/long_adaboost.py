@@ -1,18 +1,17 @@
-"""AdaBoost on a pool of stumps for a million rounds: the votes of all stumps are kept, and a round is a few loops.
+"""AdaBoost on a pool of stumps for a million rounds: the votes of all stumps are kept, and a round is a few calls.
 
 The same rounds as `AdaBoostClassifier(Pool())`, which stores every voter and its history; here only the errors on
 other rows after given rounds are kept. Weights are rounded to integers, so that ties are exact and the first stump of
 equals is used, as there.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
-from electorate import Pool, QuadBoostClassifier
+from electorate import Pool, QuadBoostClassifier, kernels, special
 from electorate.grid import UNITS
 from electorate.studies.request import Floats
 from electorate.training.quad_path import PoolProblem
@@ -32,7 +31,7 @@ def staged_errors(train: tuple[Floats, Labels], test: tuple[Floats, Labels], rou
     also = np.array([pool.validation_outputs(number) for number in numbers]) * pool.validation.target(None) > 0
     wanted = np.asarray(rounds, dtype=np.int64)
     counts = np.full(len(wanted), -1, dtype=np.int64)
-    last = _run(right, also, UNITS, wanted, counts)
+    last = _rounds(right, also, UNITS, wanted, counts)
     return np.where(counts < 0, last, counts) / len(test[1])
 
 
@@ -41,45 +40,30 @@ def _rounds(right: Any, also: Any, units: float, wanted: Any, counts: Any) -> An
 
     right[stump, row], also[stump, other row]: whether a stump is right. Its complement has the opposite edge.
     """
-    n_stumps, n = right.shape
-    margin, other = np.zeros(n), np.zeros(also.shape[1])
-    weight = np.full(n, np.int64(units))
-    place = 0
-    errors = also.shape[1]
+    bits = np.ascontiguousarray(np.packbits(right, axis=1, bitorder="little").T)
+    margin, other = np.zeros(right.shape[1]), np.zeros(also.shape[1])
+    weight = np.full(len(margin), int(units))
+    place, errors = 0, len(other)
     for number in range(1, wanted[-1] + 1):
-        total = np.int64(0)
-        for i in range(n):
-            total += weight[i]
-        best, best_right, sign = -1, np.int64(-1), 1.0
-        for j in range(n_stumps):
-            mine = right[j]
-            here = np.int64(0)
-            for i in range(n):
-                here += weight[i] * mine[i]
-            if here > best_right:
-                best, best_right, sign = j, here, 1.0
-            if total - here > best_right:
-                best, best_right, sign = j, total - here, -1.0
+        total = int(weight.sum())
+        weights_right = np.zeros((len(right), 2), dtype=np.int64)  # of a stump and of its complement
+        here = np.zeros(len(right), dtype=np.int64)
+        kernels.correlate_signs(bits, weight, here)
+        weights_right[:, 0], weights_right[:, 1] = here, total - here
+        best, complement = divmod(int(weights_right.argmax()), 2)
+        best_right = int(weights_right[best, complement])
         wrong = total - best_right
-        step = 0.5 if wrong == 0 else np.rint(0.5 * np.log(best_right / wrong) * units) / units
+        step = 0.5 if wrong == 0 else float(np.rint(0.5 * special.log(best_right / wrong) * units) / units)
         if step <= 0:
             break
-        least = np.inf
-        for i in range(n):
-            margin[i] += sign * step if right[best, i] else -sign * step
-            least = min(least, margin[i])
-        for i in range(n):
-            weight[i] = np.int64(np.rint(units * np.exp(least - margin[i])))
-        errors = 0
-        for i in range(other.shape[0]):
-            other[i] += sign * step if also[best, i] else -sign * step
-            errors += other[i] < 0
+        sign = -step if complement else step
+        margin += np.where(right[best], sign, -sign)
+        weight = np.rint(units * special.exp(margin.min() - margin)).astype(np.int64)
+        other += np.where(also[best], sign, -sign)
+        errors = int(np.count_nonzero(other < 0))
         if number == wanted[place]:
             counts[place] = errors
             place += 1
         if wrong == 0:
             break
     return errors
-
-
-_run: Callable[..., Any] = njit(nogil=True, error_model="numpy")(_rounds)

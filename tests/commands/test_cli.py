@@ -398,11 +398,6 @@ def test_verify_in_json_and_against_a_digest(there, capsys):
     assert "bad" in capsys.readouterr().err
 
 
-def test_warmup(capsys):
-    assert main(["warmup"]) == 0
-    assert "compiled" in capsys.readouterr().err
-
-
 # ---------------------------------------------------------------- Ctrl-C, kill, disks
 
 

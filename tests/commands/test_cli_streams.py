@@ -139,7 +139,7 @@ entry()
 """
 
 
-@pytest.mark.parametrize("module", ["argparse", "electorate.commands.fit", "datetime", "numba"])
+@pytest.mark.parametrize("module", ["argparse", "electorate.commands.fit", "datetime", "electorate.kernels"])
 def test_ctrl_c_during_imports_is_one_line(there, module):
     """NumPy makes an ImportError of a KeyboardInterrupt while it imports datetime, and fit imports NumPy at once."""
     command = [sys.executable, "-c", INTERRUPTED, module, *FIT.split(), "--out", "m2"]

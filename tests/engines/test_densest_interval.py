@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from electorate import kernels
 from electorate.engines import densest_interval
-from electorate.kernels import target_search
 from electorate.kernels.reference import target_search as reference
 
 few_cases = settings(derandomize=True, max_examples=60, deadline=None)
@@ -121,7 +121,7 @@ def test_few_rows_travel(kind: str) -> None:
     weights = rng.integers(1, 2**40, len(targets))
     places = Places([(targets, weights)], 3, rng)
     found = ends_of(places, 1, 0.3, targets[0], targets[-1])
-    first, last = target_search.best_window(targets, weights, 0.3)
+    first, last = kernels.best_window(targets, weights, 0.3)
     assert found == [(targets[first], targets[last])]
     assert places.fetched <= densest_interval.FEW
     densest_interval.medians(1, targets[0], targets[-1], places.mass, places.between)

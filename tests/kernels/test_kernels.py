@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from electorate import kernels
 from electorate.data.bins import Bins, pad_edges
 from electorate.engines.bundles import Bundles, plans
-from electorate.kernels import FILE_OF, FILES, WITHOUT_NUMBA
+from electorate.kernels import FILE_OF
 from electorate.kernels.formulas import EXPONENTIAL, LINE, PENALISED, SIGMOID, SOFTPLUS, SQUARE
 from electorate.kernels.layouts import (
     ColumnLayout,
@@ -68,20 +68,12 @@ def some_starts(rng: np.random.Generator, n_rows: int, n_labels: int) -> np.ndar
     return np.concatenate([[0], inner, [n_rows]]).astype(np.int64)
 
 
-def kernels_in(file: str) -> list[str]:
-    """The compiled functions of a file that other files may call."""
-    module = import_module(f"electorate.kernels.{file}")
-    compiled = {name: value.py_func for name, value in vars(module).items() if hasattr(value, "py_func")}
-    return [name for name, value in compiled.items() if name[0] != "_" and value.__module__ == module.__name__]
-
-
 def test_every_kernel_has_a_twin() -> None:
-    for file, names in FILES.items():
-        assert file in WITHOUT_NUMBA or sorted(kernels_in(file)) == sorted(names.split())
-    for name, file in FILE_OF.items():
-        if file not in WITHOUT_NUMBA:
-            ours = getattr(import_module(f"electorate.kernels.{file}"), name).py_func
-            assert inspect.signature(ours) == inspect.signature(getattr(reference, name)), name
+    """Of the same number of arguments."""
+    for name in FILE_OF:
+        n_arguments = len(inspect.signature(getattr(reference, name)).parameters)
+        with pytest.raises(TypeError, match=f"^{name}: takes {n_arguments} arguments, not 99$"):
+            getattr(fast, name)(*[None] * 99)
 
 
 def test_every_kernel_is_tested_here() -> None:

@@ -16,16 +16,15 @@ from electorate.scans.scan import ScannedColumn, ScannedTable, open_source
 PROGRAM = Path(__file__).parent / "zero_sizes.py"
 
 
-@pytest.mark.parametrize("plain", ["0", "1"], ids=["compiled", "as_plain_python"])
-def test_no_kernel_writes_out_of_bounds(plain: str) -> None:
-    """Compiled, between guard bytes; as plain Python, also in the arrays that kernels make for themselves."""
+def test_no_kernel_writes_out_of_bounds() -> None:
+    """Arrays lie between guard bytes; those that kernels make for themselves are checked by `make sanitize`."""
     done = subprocess.run(
         [sys.executable, str(PROGRAM)],
         capture_output=True,
         text=True,
         timeout=600,
         check=False,
-        env={**os.environ, "NUMBA_DISABLE_JIT": plain, "PYTHONPATH": str(PROGRAM.parents[2])},
+        env={**os.environ, "PYTHONPATH": str(PROGRAM.parents[2])},
     )
     assert (done.returncode, done.stdout) == (0, "done\n"), done.stderr[-500:]
 

@@ -1,21 +1,18 @@
 """Calls every kernel with tables of no rows, columns, bins, labels or rounds, each array between guard bytes.
 
 Run as a program, it prints what went wrong, a line for each, and "done" at the end: a kernel that writes where it must
-not may end the process. With the environment variable NUMBA_DISABLE_JIT=1 kernels run as plain Python, so that arrays
-that a kernel makes for itself are checked as well; those that use native threads are left out then.
+not may end the process.
 """
 
-import os
 import sys
 from collections.abc import Callable
-from importlib import import_module
 from itertools import product
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from electorate import kernels
-from electorate.kernels import FILE_OF, WITHOUT_NUMBA
+from electorate.kernels import FILE_OF
 from electorate.kernels.formulas import EXPONENTIAL
 from electorate.kernels.layouts import (
     AddedStump,
@@ -588,10 +585,9 @@ CASES: dict[str, list[Case]] = {
 }  # fmt: skip
 
 
-def check(names: list[str], plain: bool) -> None:
+def check(names: list[str]) -> None:
     """Call kernels with all tables of no or a few rows, columns, bins, labels and rounds; print what is wrong."""
     for name in names:
-        kernel = getattr(import_module(f"electorate.kernels.{FILE_OF[name]}") if plain else kernels, name)
         for number, case in enumerate(CASES[name]):
             for sizes in map(Sizes._make, product((0, 2), (0, 3), (0, 2), (0, 2), (0, 2))):
                 new = Guarded()
@@ -600,7 +596,7 @@ def check(names: list[str], plain: bool) -> None:
                     continue
                 print(f"{name}, case {number}, {sizes}", file=sys.stderr)  # the last line tells which one ended it
                 try:
-                    kernel(*given)
+                    getattr(kernels, name)(*given)
                 except Exception as error:
                     print(f"{name}, case {number}, {sizes}: {type(error).__name__}: {error}", flush=True)
                 if not new.are_intact():
@@ -608,8 +604,5 @@ def check(names: list[str], plain: bool) -> None:
 
 
 if __name__ == "__main__":
-    plain = os.environ.get("NUMBA_DISABLE_JIT") == "1"
-    every = [name for name in FILE_OF if not (plain and FILE_OF[name] in WITHOUT_NUMBA)]
-    np.seterr(all="ignore")
-    check(sys.argv[1:] or every, plain)
+    check(sys.argv[1:] or list(FILE_OF))
     print("done")
