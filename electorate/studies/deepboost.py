@@ -325,7 +325,7 @@ def longer_lines(rows: list[Row]) -> list[str]:
                 )
         if lines:
             every = np.concatenate(gaps, axis=1)
-            spread = every.std(axis=1, ddof=1) / every.shape[1] ** 0.5
+            spread = every.std(axis=1, ddof=min(1, every.shape[1] - 1)) / every.shape[1] ** 0.5
             lines.append(
                 [
                     "all",

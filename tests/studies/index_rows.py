@@ -185,7 +185,7 @@ def quadboost_rows() -> list[tuple[str, str, str]]:
             (
                 "section 3.1",
                 're-weighting "might be advantageous" (`--table 4`)',
-                f"{PART if int(cells[0][1]) < 25 else YES if any(gains) else NO}: mean errors with re-weighting less without, "
+                f"{YES if all(gains) else PART if any(gains) else NO}: it lowers the errors of {sum(gains)} of {len(gains)} algorithms (sign test at 5%); mean errors with re-weighting less without, "
                 + ", ".join(f"{c[0]} {c[5]}" for c in cells)
                 + f" points, {cells[0][2]} runs of {cells[0][1]} sets",
             )
