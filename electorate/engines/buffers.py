@@ -25,10 +25,10 @@ class Buffers:
         if place == MOST:
             return np.empty(shape, dtype=np.int64)
         if place == len(self.held):
-            self.held.append(memoryview(np.empty(size, dtype=np.int64)))
+            self.held.append(np.empty(size, dtype=np.int64).data)
             self.given.append(weakref.ref(np.empty(0, dtype=np.int64)))
         if len(self.held[place]) < size:
-            self.held[place] = memoryview(np.empty(size, dtype=np.int64))
+            self.held[place] = np.empty(size, dtype=np.int64).data
         array = np.frombuffer(self.held[place], np.int64, size)
         self.given[place] = weakref.ref(array)
         return array.reshape(shape)

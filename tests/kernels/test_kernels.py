@@ -1596,6 +1596,35 @@ def test_grow_subtrees(criterion: int, rng: np.random.Generator, min_leaf: int) 
     np.testing.assert_array_equal(*orders)
 
 
+@settings(derandomize=True, max_examples=200, deadline=None)
+@given(rng=generators, n=st.integers(1, 700), heavy=st.booleans())
+def test_the_best_split_of_two_labels_by_rows(rng: np.random.Generator, n: int, heavy: bool) -> None:
+    """Blocks of bins that are not read never have the best cut: the split is that of the full histogram."""
+    n_columns = int(rng.integers(1, 7))
+    n_bins, has_missing = rng.integers(0, 256, n_columns), rng.random(n_columns) < 0.5
+    label, ordered = rng.integers(0, 2, n), np.ones(n_columns, dtype=np.bool_)
+    codes = np.full((n, 8), 255, dtype=np.uint8)
+    for j in np.flatnonzero(n_bins):
+        codes[:, j] = (rng.random(n) ** (1 + label * rng.random())) * n_bins[j]
+        codes[(rng.random(n) < 0.1) & has_missing[j], j] = 255
+    weight = rng.integers(0, 2**50 if heavy else 3, n)
+    sums = np.zeros((2, n_columns, 256), dtype=np.int64)
+    np.add.at(sums, (label[:, None], np.arange(n_columns), codes[:, :n_columns]), weight[:, None])
+    totals, seen = sums.sum(axis=2).max(axis=1), np.ones((n_columns, 256), dtype=np.int64)
+    layout = ColumnLayout(n_bins, has_missing, ordered, np.arange(n_columns), seen)
+    empty = np.zeros(0, dtype=np.int64)
+    place = np.zeros(0, dtype=np.int32)
+    rows = NodeRows(place, codes.view(np.uint32), label.astype(np.int32), weight, empty, np.zeros(0), empty)
+    order, found = np.arange(n, dtype=np.uint32), np.full(3, -7)
+    nodes = (np.array([0, n]), totals[None], np.array([1]), np.array([True]), np.zeros(1, dtype=np.uint64))
+    splits, on_left, _, _ = fast.grow_subtrees(rows, layout, SplitRule(1, 2, 1, 2, 0), None, order, *nodes)
+    most = fast.purity(1, 0 * totals, totals) * (1 + 1e-12)
+    score = fast.purest_threshold(sums, totals, n_bins, has_missing, ordered, NO_ROWS, 1, 1, found)
+    assert splits.tolist() == ([[0, *found[:2]]] if score > most else [])
+    if score > most and has_missing[found[0]]:
+        assert on_left[0, 255] == found[2]
+
+
 @few_cases
 @given(rng=generators, n=st.integers(1, 60), per_group=st.sampled_from([1, 4]))
 def test_leaves(rng: np.random.Generator, n: int, per_group: int) -> None:

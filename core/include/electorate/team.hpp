@@ -49,6 +49,7 @@ class Team {
       take_tasks();
       // Whoever has not come by now need not come: there are no tasks left.
       const u32 joined = static_cast<u32>(n_helpers) - seats.exchange(0, std::memory_order_relaxed);
+      look([&] { return finished.load(std::memory_order_relaxed) == joined; });
       for (u32 n; (n = finished.load(std::memory_order_acquire)) != joined;) finished.wait(n, std::memory_order_acquire);
       thrown = std::exchange(error, nullptr);
     }
@@ -65,6 +66,7 @@ class Team {
   static inline const int forgets = pthread_atfork(nullptr, nullptr, [] { current.store(nullptr, std::memory_order_relaxed); });
 #endif
 
+  static constexpr int looks = 1000;
   std::atomic<bool> busy{false};
   i64 n_started = 0;
   // The job. It is written while there are no seats, and read by those who took one.
@@ -86,6 +88,13 @@ class Team {
     return least(n_started, n_helpers);
   }
 
+  // Wait some 0.3 ms, offering the core to other threads, before sleeping: waking up takes longer than most jobs of a
+  // round are apart.
+  template <class F>
+  static void look(F is_there) {
+    for (int k = 0; k < looks && !is_there(); k++) std::this_thread::yield();
+  }
+
   void wake(i64 n_helpers) {
     if (n_helpers == n_started) return seats.notify_all();
     for (i64 k = 0; k < n_helpers; k++) seats.notify_one();
@@ -93,6 +102,7 @@ class Team {
 
   void serve() {
     for (;;) {
+      look([this] { return seats.load(std::memory_order_relaxed) > 0; });
       u32 n = seats.load(std::memory_order_relaxed);
       if (n == 0) {
         seats.wait(0, std::memory_order_relaxed);
