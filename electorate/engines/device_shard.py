@@ -146,7 +146,7 @@ class DeviceShard(Shard):
         if self.bundles is not None:
             codes = self.bundles.part(codes.view(np.uint8)).view(np.uint32)
         weight = np.array(self.device.download(self.summed[0][rows]))
-        here = np.asarray(self.device.download(rows), dtype=np.uint32)
+        here = np.array(self.device.download(rows), dtype=np.uint32)
         count = self.weights.rows[here] if count_rows else ONCE
         return here, NodeRows(place, codes, label, weight, ONCE, NO_SHARES, count)
 

@@ -59,7 +59,7 @@ ELECTORATE_INLINE double exp(double x) {
   constexpr double lowest = -745.2, highest = 709.8;  // exp is 0 below, infinite above
   constexpr double whole = 0x1.8p52;  // after adding it, a number is whole and its last bits are an integer
   constexpr double biased = whole + 1023.0;  // the same, with the bias of an exponent
-  const double inside = (x < lowest) | (x > highest) ? 0.0 : x;
+  const double inside = ((x < lowest) | (x > highest)) ? 0.0 : x;
   const double k = (inside * log2_e + whole) - whole;
   const double r = (inside - k * ln2) - k * ln2_rest;
   const double square = r * r;
@@ -96,7 +96,7 @@ ELECTORATE_INLINE double log(double x) {
   const double half = 0.5 * f * f;
   const double value = k * ln2 - ((half - (s * (half + series) + k * ln2_rest)) - f);  // 2 s = f - s f: more exact
   const double other = x == 0.0 ? -infinity : x > 0.0 ? x : double_of(0x7FF8000000000000);
-  return (0.0 < x) & (x < infinity) ? value : other;
+  return ((0.0 < x) & (x < infinity)) ? value : other;
 }
 
 // log(1 + exp(v)). log1p by Kahan's correction of log(1 + x).
