@@ -11,6 +11,7 @@ import time
 import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -127,16 +128,14 @@ def _many() -> list[Maker]:
     stages = (3, 6, 12, 24, 40)
     makers = [Maker("AdaBoost", lambda: AdaBoostClassifier(n_estimators=40, n_jobs=1), stages)]
     for d, rate in ((2, 0.1), (2, 0.5), (3, 0.1), (3, 0.5)):
-        makers.append(Maker("LogisticAdaBoost", lambda d=d, rate=rate: trees(d, rate, 40), stages))
-    for d in (1, 2, 3, 5, 8):
-        for m in (1, 10):
-            one_tree = lambda d=d, m=m: DecisionTreeClassifier(max_depth=d, min_samples_leaf=m, random_state=0)  # noqa: E731
-            makers.append(Maker("tree", one_tree))
-    makers += [Maker("linear", lambda c=c: LogisticRegression(C=c)) for c in (0.003, 0.03, 0.1, 1, 10)]
-    makers += [Maker("neighbours", lambda k=k: KNeighborsClassifier(k)) for k in (3, 5, 10, 15, 20, 31, 40)]
+        makers.append(Maker("LogisticAdaBoost", partial(trees, d, rate, 40), stages))
+    tree = partial(DecisionTreeClassifier, random_state=0)
+    makers += [Maker("tree", partial(tree, max_depth=d, min_samples_leaf=m)) for d in (1, 2, 3, 5, 8) for m in (1, 10)]
+    makers += [Maker("linear", partial(LogisticRegression, C=c)) for c in (0.003, 0.03, 0.1, 1, 10)]
+    makers += [Maker("neighbours", partial(KNeighborsClassifier, k)) for k in (3, 5, 10, 15, 20, 31, 40)]
     makers += [Maker("Bayes", lambda: GaussianNB())]
-    for d in (2, 4, None):
-        makers.append(Maker("extra trees", lambda d=d: ExtraTreesClassifier(12, max_depth=d, random_state=0)))
+    for deepest in (2, 4, None):
+        makers.append(Maker("extra trees", partial(ExtraTreesClassifier, 12, max_depth=deepest, random_state=0)))
     return makers
 
 
@@ -438,8 +437,8 @@ def page(results: dict[str, Record]) -> list[str]:
     by_part: dict[tuple[str, str, int], list[Record]] = {}
     for key, record in results.items():
         if record:
-            part, world, n, seed = key.split(" ")
-            by_part.setdefault((part, world, int(n)), []).append(record | {"seed": int(seed)})
+            part, world, n_rows, seed = key.split(" ")
+            by_part.setdefault((part, world, int(n_rows)), []).append(record | {"seed": int(seed)})
     lines = [INTRODUCTION]
     sections = (("six", SIX_TITLE, SIX_TEXT), ("mixed", MIXED_TITLE, COLUMNS), ("many", MANY_TITLE, MANY_TEXT))
     for part, title, text in sections:
