@@ -141,7 +141,7 @@ def posix_only(tree: ast.AST) -> Iterator[tuple[str, str]]:
         if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
             module, name = node.value.id, node.attr
             if name in POSIX_CALLS.get(module, "").split():
-                yield f"{module}.{name}", rf"hasattr\({module}, '{name}'\)"
+                yield f"{module}.{name}", rf"hasattr\({module}, '{name}'\)|(except|suppress).*AttributeError"
 
 
 def test_what_only_posix_has_is_never_called_without_another_way():
