@@ -41,7 +41,7 @@ help:
 	@echo "make clean        removes $(VENV), caches and build outputs"
 
 demo: $(VENV)/.installed-base
-	$(RUN) -m electorate.demo
+	$(RUN) -m electorate.commands.demo
 
 core: $(VENV)/.installed-base
 	$(CMAKE) -B build/core >build/core.log || { cat build/core.log >&2; exit 1; }

@@ -12,8 +12,7 @@ import warnings
 from importlib import import_module
 
 from electorate import __version__
-from electorate.escape import literal
-from electorate.safe_write import occupy_closed_descriptors, safe_messages, safe_results
+from electorate.text import literal, occupy_closed_descriptors, safe_messages, safe_results
 
 COMMANDS = {
     "compare": "rank the boosting algorithms on a table and bound the error of the best",

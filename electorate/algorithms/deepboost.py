@@ -13,12 +13,9 @@ from typing import Any, ClassVar
 import numpy as np
 
 from electorate.algorithms.adaboost import awards
-from electorate.algorithms.loss_channels import LossSlope, LossValue, value_at_one
-from electorate.algorithms.losses import Exponential, slope_at
+from electorate.algorithms.losses import Exponential, LossSlope, LossValue, slope_at, value_at_one
 from electorate.algorithms.protocol import EXPONENTIAL, Booster, Channel, Mean, Step
-from electorate.arrays import Floats
-from electorate.grid import on_grid
-from electorate.special import exp, log
+from electorate.exact import Floats, exp, log, on_grid
 
 
 @dataclass(frozen=True)

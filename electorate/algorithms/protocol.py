@@ -12,9 +12,8 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 
 from electorate import kernels
-from electorate.arrays import Floats, Ints
+from electorate.exact import Floats, Ints, exp, log
 from electorate.kernels import formulas
-from electorate.special import exp, log
 
 
 @dataclass(frozen=True)

@@ -8,8 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from electorate.commands.options import split_names
-from electorate.escape import literal
-from electorate.safe_write import check_writable, write_text
+from electorate.text import check_writable, literal, write_text
 
 EXAMPLES = """examples:
   electorate reproduce all --quick                    a small version of the five papers: a minute

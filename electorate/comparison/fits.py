@@ -23,8 +23,7 @@ from electorate.comparison.algorithms import Algorithm, Facts, Setting
 from electorate.comparison.metrics import Metric
 from electorate.comparison.rows import Floats, Rows
 from electorate.data.cleaning import Cleaning, cleaned
-from electorate.data.coded_matrix import as_table, read_categories, read_matrix, widest_of
-from electorate.data.row_subset import take_rows
+from electorate.data.row_subset import as_table, read_categories, read_matrix, take_rows, widest_of
 from electorate.estimators.base import BoostedModel
 from electorate.estimators.peers import PeerModel
 from electorate.model.calibration import log_probabilities

@@ -26,9 +26,8 @@ from electorate.comparison.scanned import ScannedRefits
 from electorate.comparison.schedule import Costs, Results, Schedule
 from electorate.comparison.workers import ProcessPool, Progress, Work, WorkLimits
 from electorate.data.row_subset import take_rows
-from electorate.escape import literal
 from electorate.model.files import NotStorableError
-from electorate.safe_write import write_text
+from electorate.text import literal, write_text
 
 FEWEST_ROWS = 20  # fewer rows are too few for folds
 MOST_LINES = 12  # of the printed table

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from scipy.stats import binom
 
 from electorate.certified.cross_fitted import HEAVY
+from electorate.exact import Bools
 from electorate.studies.part_counts import MORE, excess
 from electorate.studies.request import markdown_table
 
@@ -19,7 +20,6 @@ ALL_ROWS = "all rows"
 COUNTED = 20  # errors in every part from which on a cross-fitted bound should be within NEAR of the held-out one
 NEAR, LESS_NEAR = 1.15, 1.3
 
-Bools = NDArray[np.bool_]
 Measured = dict[str, dict[str, Any]]  # by data set
 
 

@@ -16,7 +16,7 @@ from scipy.stats import binom
 from electorate import CertifiedClassifier
 from electorate.studies.adverse_learners import SETTINGS, adverse, routed_gaps, winner
 from electorate.studies.worlds import BITS, DELTA, INPUTS, PARTS, Floats, Gaps, Ints, World, worlds, wrong
-from electorate.theory.binomial import binomial_bound
+from electorate.theory.binomial import binomial_bound, class_limits, clipped_log_losses, mean_bound, misranked
 from electorate.theory.bounds import (
     HINGE,
     NORMS,
@@ -30,10 +30,14 @@ from electorate.theory.bounds import (
 )
 from electorate.theory.bounds import vote_bound as hinge_bound
 from electorate.theory.complexity import log_columns, massart
-from electorate.theory.dirichlet import dirichlet_bound
-from electorate.theory.loss_bounds import class_limits, clipped_log_losses, mean_bound, misranked
-from electorate.theory.pac_bayes import WeighedVote, gibbs_bound, margin_bound
-from electorate.theory.tandem import cantelli_bound, tandem_bound
+from electorate.theory.pac_bayes import (
+    WeighedVote,
+    cantelli_bound,
+    dirichlet_bound,
+    gibbs_bound,
+    margin_bound,
+    tandem_bound,
+)
 
 ROWS = 60  # of a sample
 VOTE_ROWS = 400  # for the bounds of votes, which are 1 for fewer

@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 
 from electorate import DeepBoostClassifier
+from electorate.families.deepboost_search import DeepBoostSearch
 from electorate.studies.request import markdown_table
 from electorate.studies.runs import Row
-from electorate.voters.deepboost_search import DeepBoostSearch
 
 TABLE = "5"  # not a table of the paper
 ALGORITHMS = ("AdaBoost-L1", "DeepBoost")

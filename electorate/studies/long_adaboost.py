@@ -11,8 +11,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from electorate import Pool, QuadBoostClassifier, kernels, special
-from electorate.grid import UNITS
+from electorate import Pool, QuadBoostClassifier, kernels
+from electorate import exact as special
+from electorate.exact import UNITS
 from electorate.studies.request import Floats
 from electorate.training.quad_path import PoolProblem
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 
 from electorate import AdaBoostClassifier, CrossFittedClassifier
-from electorate.data.routing import input_hashes, text_columns
+from electorate.certified.cross_fitted import input_hashes, text_columns
 from electorate.data.table import read_table
 from electorate.studies.request import markdown_table
 from electorate.studies.worlds import DELTA

@@ -28,9 +28,9 @@ from electorate.comparison.algorithms import PEERS, Algorithm, Setting, Size
 from electorate.comparison.metrics import METRICS, Metric, Scored
 from electorate.comparison.peers import LIBRARIES
 from electorate.comparison.rows import Floats, Rows, read_rows
+from electorate.estimators.stack_weights import weigh_predictions, weigh_probabilities
+from electorate.estimators.stacked import pool, pooled_decision
 from electorate.model.calibration import fit_temperature
-from electorate.stacking.pooling import pool, pooled_decision
-from electorate.stacking.weights import weigh_predictions, weigh_probabilities
 from electorate.studies.peers_page import (
     PORTFOLIO,
     SLOW,

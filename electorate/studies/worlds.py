@@ -3,14 +3,10 @@
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from electorate.data.routing import input_hashes, parts_of
+from electorate.certified.cross_fitted import input_hashes, parts_of
 from electorate.data.table import read_table
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
-Bools = NDArray[np.bool_]
+from electorate.exact import Bools, Floats, Ints
 
 BITS = 7  # columns of 0 and 1
 INPUTS = 2**BITS
