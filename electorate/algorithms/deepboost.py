@@ -2,7 +2,7 @@
 
 Paper: Cortes, Mohri and Syed, "Deep Boosting"; Figure 2 and equation numbers below. F of eq. 4 is the mean of
 Phi(1 - y f) plus the sum of Lambda_j |alpha_j|, Lambda_j = lam r_j + beta (eq. 3). S_t is the sum of Phi'(1 - y f).
-The competition of lines 4 to 11, in which old voters take part, is in `voters/deepboost_search.py`.
+The competition of lines 4 to 11, in which old voters take part, is in `families/deepboost_search.py`.
 """
 
 import math

@@ -461,7 +461,7 @@ def deepboost_rows() -> list[tuple[str, str, str]]:
         (
             "section 2",
             "the standard bound for the union as one class",
-            tested("voters/test_prices.py::test_for_some_unions_one_class_is_smaller_and_for_others_not"),
+            tested("families/test_prices.py::test_for_some_unions_one_class_is_smaller_and_for_others_not"),
         ),
         (
             "eq. 4, Figure 2",
