@@ -4,11 +4,11 @@ import math
 from pathlib import Path
 
 import pytest
+from electorate_studies import deepboost_complexities as complexities
+from electorate_studies.runs import Outcome, Row, Unit
 
 from electorate import DeepBoostClassifier, PairedStumps, Stumps, Trees, Union
 from electorate.families.priced_trees import Prices
-from electorate.studies import deepboost_complexities as complexities
-from electorate.studies.runs import Outcome, Row, Unit
 from electorate.theory.complexity import Shape
 
 

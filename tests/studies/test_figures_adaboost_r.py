@@ -5,13 +5,7 @@ from pathlib import Path
 import matplotlib as mpl
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
-
-from electorate import AdaBoostRClassifier, Rules, margins
-from electorate.cli import main
-from electorate.simulate import XD6, LEDEven
-from electorate.studies.adaboost_r_figures import (
+from electorate_studies.adaboost_r_figures import (
     ALGORITHMS,
     GRID,
     PAPER,
@@ -27,8 +21,8 @@ from electorate.studies.adaboost_r_figures import (
     units,
     whole_law,
 )
-from electorate.studies.adaboost_r_illustrations import QUICK as FEW_ROUNDS
-from electorate.studies.adaboost_r_illustrations import (
+from electorate_studies.adaboost_r_illustrations import QUICK as FEW_ROUNDS
+from electorate_studies.adaboost_r_illustrations import (
     RATES,
     THETAS,
     graph_of,
@@ -37,8 +31,14 @@ from electorate.studies.adaboost_r_illustrations import (
     stages,
     violations,
 )
-from electorate.studies.request import Request
-from electorate.studies.runs import Row
+from electorate_studies.request import Request
+from electorate_studies.runs import Row
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from electorate import AdaBoostRClassifier, Rules, margins
+from electorate.cli import main
+from electorate.simulate import XD6, LEDEven
 from electorate.theory.margins import Margins
 
 mpl.use("Agg")

@@ -12,8 +12,8 @@ from scipy.stats import binom
 
 from electorate.certified.cross_fitted import HEAVY
 from electorate.exact import Bools
-from electorate.studies.part_counts import MORE, excess
-from electorate.studies.request import markdown_table
+from electorate_studies.part_counts import MORE, excess
+from electorate_studies.request import markdown_table
 
 BOUNDS = ("held-out", "description", "card", "cross-fitted")
 ALL_ROWS = "all rows"

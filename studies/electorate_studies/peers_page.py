@@ -14,7 +14,7 @@ import numpy as np
 
 from electorate import compare_over
 from electorate.comparison.rows import Floats
-from electorate.studies.request import markdown_table
+from electorate_studies.request import markdown_table
 
 PORTFOLIO, STACK = "electorate", "electorate, stacked"
 SLOW = "EBM"  # is not run on all data sets

@@ -31,10 +31,10 @@ from electorate import (
     Trees,
     VadaBoostClassifier,
 )
-from electorate.studies import vadaboost_cart as cart
-from electorate.studies import vadaboost_figures as figures
-from electorate.studies.binary_sets import BinarySet, Source, doubt, entry, files_of, read_set, with_files
-from electorate.studies.pages import (
+from electorate_studies import vadaboost_cart as cart
+from electorate_studies import vadaboost_figures as figures
+from electorate_studies.binary_sets import BinarySet, Source, doubt, entry, files_of, read_set, with_files
+from electorate_studies.pages import (
     Published,
     StudyTable,
     doubt_lines,
@@ -44,8 +44,8 @@ from electorate.studies.pages import (
     paired_difference,
     table_lines,
 )
-from electorate.studies.request import Request, markdown_table
-from electorate.studies.runs import Outcome, Row, Unit, results_of
+from electorate_studies.request import Request, markdown_table
+from electorate_studies.runs import Outcome, Row, Unit, results_of
 
 TABLES = {"1": "stumps", "2": "CART"}
 OFFERS = {f"table {number}": f"test errors with {voters}, 18 data sets" for number, voters in TABLES.items()}

@@ -1,6 +1,6 @@
 """All tables of the papers at a glance, from the stored results: how many cells agree, and how far the means are apart.
 
-`python -m electorate.studies.overview RESULTS DATA` prints the table of docs/studies/index.md.
+`python -m electorate_studies.overview RESULTS DATA` prints the table of docs/studies/index.md.
 """
 
 import math
@@ -11,10 +11,10 @@ from typing import Any
 
 import numpy as np
 
-from electorate.studies import adaboost_r, deepboost, quadboost, vadaboost
-from electorate.studies.pages import SURE, Cell, StudyTable, cells_of
-from electorate.studies.request import markdown_table
-from electorate.studies.runs import read_results
+from electorate_studies import adaboost_r, deepboost, quadboost, vadaboost
+from electorate_studies.pages import SURE, Cell, StudyTable, cells_of
+from electorate_studies.request import markdown_table
+from electorate_studies.runs import read_results
 
 PAPERS: dict[str, Any] = {
     "QuadBoost": quadboost,

@@ -13,8 +13,8 @@ import numpy as np
 
 from electorate import DeepBoostClassifier
 from electorate.families.deepboost_search import DeepBoostSearch
-from electorate.studies.request import markdown_table
-from electorate.studies.runs import Row
+from electorate_studies.request import markdown_table
+from electorate_studies.runs import Row
 
 TABLE = "5"  # not a table of the paper
 ALGORITHMS = ("AdaBoost-L1", "DeepBoost")

@@ -14,9 +14,9 @@ from sklearn.base import clone
 from electorate import AdaBoostClassifier, CrossFittedClassifier
 from electorate.certified.cross_fitted import input_hashes, text_columns
 from electorate.data.table import read_table
-from electorate.studies.request import markdown_table
-from electorate.studies.worlds import DELTA
 from electorate.theory.binomial import binomial_bound
+from electorate_studies.request import markdown_table
+from electorate_studies.worlds import DELTA
 
 NUMBERS = (5, 10, 20)  # of parts
 MORE = 0.3  # points of test error that a cross-fitted model may lose

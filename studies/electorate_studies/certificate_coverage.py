@@ -14,8 +14,6 @@ import numpy as np
 from scipy.stats import binom
 
 from electorate import CertifiedClassifier
-from electorate.studies.adverse_learners import SETTINGS, adverse, routed_gaps, winner
-from electorate.studies.worlds import BITS, DELTA, INPUTS, PARTS, Floats, Gaps, Ints, World, worlds, wrong
 from electorate.theory.binomial import binomial_bound, class_limits, clipped_log_losses, mean_bound, misranked
 from electorate.theory.bounds import (
     HINGE,
@@ -38,6 +36,8 @@ from electorate.theory.pac_bayes import (
     margin_bound,
     tandem_bound,
 )
+from electorate_studies.adverse_learners import SETTINGS, adverse, routed_gaps, winner
+from electorate_studies.worlds import BITS, DELTA, INPUTS, PARTS, Floats, Gaps, Ints, World, worlds, wrong
 
 ROWS = 60  # of a sample
 VOTE_ROWS = 400  # for the bounds of votes, which are 1 for fewer

@@ -1,7 +1,7 @@
 """The theorems of the LocMedBoost paper as experiments: robust training error, minimum margin, generalisation.
 
 `electorate reproduce locmedboost [--theorem N | --lemma 1 | --figure N | --table 1]`. The paper has no experiments of
-its own; "table 1" has errors on regression problems (electorate/studies/medboost.py).
+its own; "table 1" has errors on regression problems (studies/electorate_studies/medboost.py).
 """
 
 import math
@@ -20,10 +20,10 @@ from sklearn.tree import DecisionTreeRegressor
 
 from electorate import Columns, LocMedBoostRegressor, MedBoostRegressor, RegressionTrees
 from electorate.report import regression
-from electorate.studies import medboost
-from electorate.studies.binary_sets import with_files
-from electorate.studies.medboost import Part, read, typical
-from electorate.studies.request import Floats, Lines, Request, markdown_table
+from electorate_studies import medboost
+from electorate_studies.binary_sets import with_files
+from electorate_studies.medboost import Part, read, typical
+from electorate_studies.request import Floats, Lines, Request, markdown_table
 
 OFFERS = {
     "theorem 1": "the robust training error and its bound, the product of E_rho, for every rho and round",

@@ -31,7 +31,7 @@ from electorate.comparison.rows import Floats, Rows, read_rows
 from electorate.estimators.stack_weights import weigh_predictions, weigh_probabilities
 from electorate.estimators.stacked import pool, pooled_decision
 from electorate.model.calibration import fit_temperature
-from electorate.studies.peers_page import (
+from electorate_studies.peers_page import (
     PORTFOLIO,
     SLOW,
     STACK,
@@ -43,8 +43,8 @@ from electorate.studies.peers_page import (
     read_csv,
     write_csv,
 )
-from electorate.studies.portfolio import Trial, forest, histograms, hold_out, inner_splits, measured_algorithms
-from electorate.studies.request import Lines, Request
+from electorate_studies.portfolio import Trial, forest, histograms, hold_out, inner_splits, measured_algorithms
+from electorate_studies.request import Lines, Request
 
 OFFERS = {
     "table 1": "errors, ranks and times of classifiers of five libraries, with 0, 10 and 20% of the labels flipped",

@@ -27,12 +27,12 @@ import numpy as np
 
 from electorate import AdaBoostClassifier, DeepBoostClassifier, PairedStumps, Stumps, Trees, Union
 from electorate.inspection.shapes import tree_sizes
-from electorate.studies import deepboost_choice as choice
-from electorate.studies import deepboost_complexities as complexities
-from electorate.studies import deepboost_figures as figures
-from electorate.studies import deepboost_readings as readings
-from electorate.studies.binary_sets import BinarySet, Source, doubt, files_of, read_set, with_files
-from electorate.studies.pages import (
+from electorate_studies import deepboost_choice as choice
+from electorate_studies import deepboost_complexities as complexities
+from electorate_studies import deepboost_figures as figures
+from electorate_studies import deepboost_readings as readings
+from electorate_studies.binary_sets import BinarySet, Source, doubt, files_of, read_set, with_files
+from electorate_studies.pages import (
     Published,
     StudyTable,
     doubt_lines,
@@ -41,8 +41,8 @@ from electorate.studies.pages import (
     paired_test_lines,
     table_lines,
 )
-from electorate.studies.request import Request, markdown_table
-from electorate.studies.runs import Outcome, Row, Unit, read_results, results_of
+from electorate_studies.request import Request, markdown_table
+from electorate_studies.runs import Outcome, Row, Unit, read_results, results_of
 
 TABLES = {
     "1": "stumps and paired stumps, exponential loss",

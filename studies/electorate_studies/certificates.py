@@ -21,13 +21,13 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 
 from electorate import AdaBoostClassifier, CertifiedClassifier, CrossFittedClassifier
-from electorate.studies.certificate_aims import ALL_ROWS, BOUNDS, Measured, aims
-from electorate.studies.certificate_coverage import SIMULATED, most_failures, simulate
-from electorate.studies.part_counts import Found, hashes_of, paired, parts_aims, parts_table, split_parts
-from electorate.studies.request import Lines, Request, markdown_table, stored_rows, write_rows
-from electorate.studies.worlds import DELTA, worlds
 from electorate.theory.binomial import binomial_bound, priced_bound
 from electorate.theory.cross_fit import heavy_share
+from electorate_studies.certificate_aims import ALL_ROWS, BOUNDS, Measured, aims
+from electorate_studies.certificate_coverage import SIMULATED, most_failures, simulate
+from electorate_studies.part_counts import Found, hashes_of, paired, parts_aims, parts_table, split_parts
+from electorate_studies.request import Lines, Request, markdown_table, stored_rows, write_rows
+from electorate_studies.worlds import DELTA, worlds
 
 OFFERS = {
     "table 1": "held-out, description and cross-fitted bounds, and test errors, on every classification set; a picture",

@@ -21,10 +21,10 @@ from sklearn.datasets import make_friedman1, make_friedman2, make_friedman3
 from sklearn.ensemble import HistGradientBoostingRegressor
 
 from electorate import AdaBoostRegressor, MedBoostRegressor
-from electorate.studies.binary_sets import path_of, with_files
-from electorate.studies.pages import provenance
-from electorate.studies.request import Floats, Request, markdown_table, numbers
-from electorate.studies.runs import Outcome, Row, Unit, results_of
+from electorate_studies.binary_sets import path_of, with_files
+from electorate_studies.pages import provenance
+from electorate_studies.request import Floats, Request, markdown_table, numbers
+from electorate_studies.runs import Outcome, Row, Unit, results_of
 
 FRIEDMAN = {  # how they are made, and the noise: Breiman's
     "friedman1": (make_friedman1, 1.0),

@@ -15,11 +15,11 @@ import numpy as np
 from sklearn.base import clone
 
 from electorate import DeepBoostClassifier
-from electorate.studies.binary_sets import Source, file_of, read_set
-from electorate.studies.request import markdown_table
-from electorate.studies.runs import Row
 from electorate.theory import complexity
 from electorate.theory.complexity import Shape
+from electorate_studies.binary_sets import Source, file_of, read_set
+from electorate_studies.request import markdown_table
+from electorate_studies.runs import Row
 
 TABLES = {"8": "1", "9": "2", "10": "3", "13": "2", "14": "3"}
 KINDS = {key: "depth" if key in ("13", "14") else "provable" for key in TABLES}

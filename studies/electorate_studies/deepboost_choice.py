@@ -14,9 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from electorate.inspection.shapes import tree_sizes
-from electorate.studies.binary_sets import BinarySet
-from electorate.studies.request import markdown_table
-from electorate.studies.runs import Outcome, Row
+from electorate_studies.binary_sets import BinarySet
+from electorate_studies.request import markdown_table
+from electorate_studies.runs import Outcome, Row
 
 TABLES = {"6": "2", "7": "3"}
 PRICES = (1e-3, 1e-6)  # beta, and lam

@@ -1,6 +1,6 @@
 """QuadBoost's Table 2: its tests on our own runs, and computed from the printed Table 1, which contradicts it in part.
 
-`python -m electorate.studies.quadboost_table2` prints the second part in Markdown. It needs no data: the two tables
+`python -m electorate_studies.quadboost_table2` prints the second part in Markdown. It needs no data: the two tables
 are below.
 """
 
@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from scipy.stats import binom
 
 from electorate.comparison import paired_tests as tests
-from electorate.studies.request import Floats, markdown_table
-from electorate.studies.runs import Row
+from electorate_studies.request import Floats, markdown_table
+from electorate_studies.runs import Row
 
 ALGORITHMS = ("QuadBoost-L1", "QuadBoost-L2", "QuadBoost-Linf", "QuadBoost", "LPBoost", "AdaBoost")
 TABLE_1 = {  # rows of the whole data set, and the testing risks in the order of ALGORITHMS

@@ -15,9 +15,9 @@ import numpy as np
 from electorate import AdaBoostRClassifier, Rules, staged_margins
 from electorate.report.drawing import lines, pyplot
 from electorate.simulate import XD6
-from electorate.studies.request import Request, markdown_table
 from electorate.theory.margins import Margins, bayes_margins
 from electorate.theory.training import margin_errors
+from electorate_studies.request import Request, markdown_table
 
 NEEDS_DATA: tuple[str, ...] = ()  # its rows are simulated
 OFFERS = {

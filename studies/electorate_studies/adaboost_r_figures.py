@@ -20,9 +20,9 @@ import numpy as np
 from electorate import AdaBoostClassifier, AdaBoostRClassifier, RealAdaBoostClassifier, Rules, staged_margins
 from electorate.report.drawing import lines, pyplot
 from electorate.simulate import XD6, Bits, LEDEven
-from electorate.studies.request import Floats, Request, markdown_table
-from electorate.studies.runs import Outcome, Row, Unit, results_of
 from electorate.theory.margins import Margins
+from electorate_studies.request import Floats, Request, markdown_table
+from electorate_studies.runs import Outcome, Row, Unit, results_of
 
 BAYES = "Bayes rule"
 ALGORITHMS: dict[str, Any] = {

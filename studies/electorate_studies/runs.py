@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 import joblib
 import numpy as np
 
-from electorate.studies.request import Request
+from electorate_studies.request import Request
 
 FIELDS = ("table", "data", "algorithm", "split", "seed", "chosen", "error", "size", "voters", "seconds", "commit")
 

@@ -20,9 +20,9 @@ from electorate import (
     margins,
 )
 from electorate.inspection.shapes import tree_sizes
-from electorate.studies.binary_sets import Source, read_set
-from electorate.studies.request import Request, markdown_table
 from electorate.theory.margins import Margins
+from electorate_studies.binary_sets import Source, read_set
+from electorate_studies.request import Request, markdown_table
 
 NEEDS_DATA = ("figure 3", "figure 4")
 OFFERS = {

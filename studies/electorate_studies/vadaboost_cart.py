@@ -9,9 +9,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from electorate.studies.pages import TIED, Published, paired_difference
-from electorate.studies.request import markdown_table
-from electorate.studies.runs import Row
+from electorate_studies.pages import TIED, Published, paired_difference
+from electorate_studies.request import markdown_table
+from electorate_studies.runs import Row
 
 TABLES = {"3": "3 splits on a path", "4": "no limit"}
 SIZES = {"2": 2, "3": 3, "4": 20}  # the most splits on a path
