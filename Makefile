@@ -128,5 +128,5 @@ build-venv:
 	  [ -n "$$(find pyproject.toml $(CORE) $(CONSTRAINTS) -newer $(VENV)/.installed-$(EXTRA))" ]; then \
 	  echo "installing electorate ($(EXTRA)) into $(VENV)"; \
 	  $(RUN) -m pip install -qq $(if $(CONSTRAINTS),--constraint $(CONSTRAINTS)) \
-	    --editable '.$(if $(filter-out base,$(EXTRA)),[$(EXTRA)])' \
+	    --editable '.$(if $(filter-out base,$(EXTRA)),[$(EXTRA)])' $(if $(filter-out base dist,$(EXTRA)),--editable studies) \
 	    && touch $(VENV)/.installed-$(EXTRA); fi

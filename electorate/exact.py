@@ -1,4 +1,4 @@
-"""exp, log, their relatives and sums for everything that decides a fit: the same bits on every CPU.
+"""The types of arrays, the grid of votes, and exp, log and sums for what decides a fit: the same bits on every CPU.
 
 NumPy's and the C library's differ between CPUs and versions. Where those of `math` raise, these return inf or NaN.
 """
@@ -17,7 +17,6 @@ Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
 Hashes = NDArray[np.uint64]
 AnyArray = NDArray[Any]
-
 
 UNITS = 2.0**40
 LONGEST = 2.0**21  # what all votes of an ensemble may add up to: 2^61 units

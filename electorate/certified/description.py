@@ -1,7 +1,7 @@
 """The length of a description: a prefix code for votes over tests that were fixed before the rows were counted.
 
 A vote is a multiset of voters. A voter names its tests, the class that it votes for where all of them hold, the class
-elsewhere, and its weight; a tree names a class for each leaf (electorate/certified/description.py). `Code.bits` is -log2 of
+elsewhere, and its weight; a tree names a class for each leaf. `Code.bits` is -log2 of
 the probability of the vote under a distribution over all votes, so 2^-bits sums to at most 1 (Kraft);
 docs/certificates.md has the proof. Everything that is chosen is in the code.
 """

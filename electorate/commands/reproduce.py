@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from electorate.commands.options import split_names
+from electorate.optional import optional
 from electorate.text import check_writable, literal, write_text
 
 EXAMPLES = """examples:
@@ -50,6 +51,7 @@ def _positive(text: str) -> int:
 
 
 def run(options: argparse.Namespace) -> int:
+    optional("electorate_studies", "electorate reproduce")
     from electorate_studies.binary_sets import NoDataError
 
     if options.render and (options.sets or options.repeats):

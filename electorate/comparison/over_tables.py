@@ -15,8 +15,8 @@ import numpy as np
 
 from electorate.comparison import paired_tests as tests
 from electorate.comparison.report import Table, align, as_csv, as_frame
-from electorate.comparison.rows import Floats
 from electorate.comparison.verdicts import TRAINING
+from electorate.exact import Floats
 from electorate.text import literal
 
 LEVEL = 0.05

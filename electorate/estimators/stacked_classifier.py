@@ -17,7 +17,8 @@ from electorate.estimators.quadboost import QuadBoostClassifier
 from electorate.estimators.quadboost_regressor import QuadBoostRegressor
 from electorate.estimators.real_adaboost import RealAdaBoostClassifier
 from electorate.estimators.stack_weights import TrainingRows, weigh_predictions, weigh_probabilities
-from electorate.estimators.stacked import SMALLEST, Floats, Named, StackedModel, pool, pooled_decision
+from electorate.estimators.stacked import SMALLEST, Named, StackedModel, pool, pooled_decision
+from electorate.exact import Floats
 from electorate.families.regression_trees import RegressionTrees
 from electorate.families.trees import Trees
 from electorate.model.calibration import fit_temperature, log_probabilities, read_temperature

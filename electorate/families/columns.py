@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 
 from electorate import kernels
-from electorate.exact import Ints
-from electorate.families.by_rows import Always, Floats, RowSearch
+from electorate.exact import Floats, Ints
+from electorate.families.by_rows import Always, RowSearch
 from electorate.theory import complexity
 from electorate.theory.complexity import Shape
 

@@ -17,8 +17,8 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from electorate import kernels
 from electorate.data.split import hash_rows
-from electorate.exact import exp, ordered_sum
-from electorate.families.by_rows import Always, Floats, RowSearch
+from electorate.exact import Floats, exp, ordered_sum
+from electorate.families.by_rows import Always, RowSearch
 from electorate.theory import complexity
 from electorate.theory.complexity import Shape
 

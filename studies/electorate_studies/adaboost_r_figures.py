@@ -18,10 +18,11 @@ from typing import Any
 import numpy as np
 
 from electorate import AdaBoostClassifier, AdaBoostRClassifier, RealAdaBoostClassifier, Rules, staged_margins
+from electorate.exact import Floats
 from electorate.report.drawing import lines, pyplot
 from electorate.simulate import XD6, Bits, LEDEven
 from electorate.theory.margins import Margins
-from electorate_studies.request import Floats, Request, markdown_table
+from electorate_studies.request import Request, markdown_table
 from electorate_studies.runs import Outcome, Row, Unit, results_of
 
 BAYES = "Bayes rule"

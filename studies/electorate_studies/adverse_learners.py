@@ -8,10 +8,11 @@ chance, at once. Learner j = 0 does that in about one of m samples, the best of 
 
 import numpy as np
 
+from electorate.exact import Floats, Ints
 from electorate.theory.binomial import binomial_bound
 from electorate.theory.bounds import total
 from electorate.theory.cross_fit import allows, routed_bound
-from electorate_studies.worlds import DELTA, INPUTS, PARTS, Floats, Gaps, Ints, World, wrong
+from electorate_studies.worlds import DELTA, INPUTS, PARTS, Gaps, World, wrong
 
 ROWS = 400  # of a sample
 FUNCTIONS = 4  # of the learner whose number is fixed

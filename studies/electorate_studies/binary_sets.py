@@ -15,8 +15,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from electorate.exact import Floats
 from electorate.text import literal
-from electorate_studies.request import Floats, Request, numbers
+from electorate_studies.request import Request, numbers
 
 Labels = NDArray[np.int64]
 MNIST_SIDE = 28

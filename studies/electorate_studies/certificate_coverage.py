@@ -14,6 +14,7 @@ import numpy as np
 from scipy.stats import binom
 
 from electorate import CertifiedClassifier
+from electorate.exact import Floats, Ints
 from electorate.theory.binomial import binomial_bound, class_limits, clipped_log_losses, mean_bound, misranked
 from electorate.theory.bounds import (
     HINGE,
@@ -37,7 +38,7 @@ from electorate.theory.pac_bayes import (
     tandem_bound,
 )
 from electorate_studies.adverse_learners import SETTINGS, adverse, routed_gaps, winner
-from electorate_studies.worlds import BITS, DELTA, INPUTS, PARTS, Floats, Gaps, Ints, World, worlds, wrong
+from electorate_studies.worlds import BITS, DELTA, INPUTS, PARTS, Gaps, World, worlds, wrong
 
 ROWS = 60  # of a sample
 VOTE_ROWS = 400  # for the bounds of votes, which are 1 for fewer

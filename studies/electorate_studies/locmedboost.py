@@ -19,11 +19,12 @@ from sklearn.linear_model import LinearRegression
 from sklearn.tree import DecisionTreeRegressor
 
 from electorate import Columns, LocMedBoostRegressor, MedBoostRegressor, RegressionTrees
+from electorate.exact import Floats
 from electorate.report import regression
 from electorate_studies import medboost
 from electorate_studies.binary_sets import with_files
 from electorate_studies.medboost import Part, read, typical
-from electorate_studies.request import Floats, Lines, Request, markdown_table
+from electorate_studies.request import Lines, Request, markdown_table
 
 OFFERS = {
     "theorem 1": "the robust training error and its bound, the product of E_rho, for every rho and round",

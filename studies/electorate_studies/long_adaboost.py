@@ -13,9 +13,8 @@ from numpy.typing import NDArray
 
 from electorate import Pool, QuadBoostClassifier, kernels
 from electorate import exact as special
-from electorate.exact import UNITS
+from electorate.exact import UNITS, Floats
 from electorate.training.quad_path import PoolProblem
-from electorate_studies.request import Floats
 
 Labels = NDArray[np.int64]
 

@@ -21,9 +21,10 @@ from sklearn.datasets import make_friedman1, make_friedman2, make_friedman3
 from sklearn.ensemble import HistGradientBoostingRegressor
 
 from electorate import AdaBoostRegressor, MedBoostRegressor
+from electorate.exact import Floats
 from electorate_studies.binary_sets import path_of, with_files
 from electorate_studies.pages import provenance
-from electorate_studies.request import Floats, Request, markdown_table, numbers
+from electorate_studies.request import Request, markdown_table, numbers
 from electorate_studies.runs import Outcome, Row, Unit, results_of
 
 FRIEDMAN = {  # how they are made, and the noise: Breiman's

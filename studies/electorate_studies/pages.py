@@ -14,7 +14,8 @@ from typing import NamedTuple
 import numpy as np
 from scipy.stats import t as student
 
-from electorate_studies.request import Floats, markdown_table
+from electorate.exact import Floats
+from electorate_studies.request import markdown_table
 from electorate_studies.runs import Row
 
 NOT_RUN = "not run"

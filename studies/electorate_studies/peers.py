@@ -27,9 +27,10 @@ from threadpoolctl import threadpool_limits
 from electorate.comparison.algorithms import PEERS, Algorithm, Setting, Size
 from electorate.comparison.metrics import METRICS, Metric, Scored
 from electorate.comparison.peers import LIBRARIES
-from electorate.comparison.rows import Floats, Rows, read_rows
+from electorate.comparison.rows import Rows, read_rows
 from electorate.estimators.stack_weights import weigh_predictions, weigh_probabilities
 from electorate.estimators.stacked import pool, pooled_decision
+from electorate.exact import Floats
 from electorate.model.calibration import fit_temperature
 from electorate_studies.peers_page import (
     PORTFOLIO,

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from electorate import compare_over
-from electorate.comparison.rows import Floats
+from electorate.exact import Floats
 from electorate_studies.request import markdown_table
 
 PORTFOLIO, STACK = "electorate", "electorate, stacked"

@@ -23,7 +23,8 @@ from electorate.comparison.algorithms import (
 )
 from electorate.comparison.fits import staged_scores, stages_of, train, with_rounds
 from electorate.comparison.metrics import Metric, Scored
-from electorate.comparison.rows import Floats, Parts, Rows
+from electorate.comparison.rows import Parts, Rows
+from electorate.exact import Floats
 from electorate.model.calibration import fit_temperature
 from electorate.model.decisions import ABSENT
 

@@ -31,11 +31,12 @@ from sklearn.model_selection import GridSearchCV, StratifiedKFold
 from electorate import AdaBoostClassifier, LPBoostClassifier, Pool, QuadBoostClassifier, QuadBoostClassifierCV
 from electorate.comparison import paired_tests
 from electorate.estimators.quadboost_cv import VALUES
+from electorate.exact import Floats
 from electorate_studies import quadboost_table2
 from electorate_studies.binary_sets import BinarySet, Source, doubt, files_of, read_set, with_files
 from electorate_studies.long_adaboost import staged_errors
 from electorate_studies.pages import StudyTable, doubt_lines, introduction, once, order_lines, table_lines
-from electorate_studies.request import Floats, Request, markdown_table
+from electorate_studies.request import Request, markdown_table
 from electorate_studies.runs import Outcome, Row, Unit, read_results, results_of
 
 Labels = NDArray[np.int64]

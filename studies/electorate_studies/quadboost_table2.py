@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 from scipy.stats import binom
 
 from electorate.comparison import paired_tests as tests
-from electorate_studies.request import Floats, markdown_table
+from electorate.exact import Floats
+from electorate_studies.request import markdown_table
 from electorate_studies.runs import Row
 
 ALGORITHMS = ("QuadBoost-L1", "QuadBoost-L2", "QuadBoost-Linf", "QuadBoost", "LPBoost", "AdaBoost")

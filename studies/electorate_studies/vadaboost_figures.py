@@ -15,10 +15,11 @@ from typing import Any
 import numpy as np
 
 from electorate import AdaBoostClassifier, CostDisplay, EBBoostClassifier, VadaBoostClassifier
+from electorate.exact import Floats
 from electorate.report.drawing import pyplot
 from electorate.simulate import XD6
 from electorate_studies.binary_sets import Source, read_set
-from electorate_studies.request import Floats, Request, markdown_table
+from electorate_studies.request import Request, markdown_table
 
 NEEDS_DATA = ("figure 2",)
 OFFERS = {

@@ -14,7 +14,6 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-from electorate_studies import quadboost_table2 as table2
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
@@ -23,6 +22,7 @@ import electorate
 from electorate.cli import main
 from electorate.comparison import paired_tests as tests
 from electorate.comparison.over_tables import Outcomes, compare_over, over_outcomes
+from electorate_studies import quadboost_table2 as table2
 
 QUAD = ("QuadBoost-L1", "QuadBoost-L2", "QuadBoost-Linf", "QuadBoost")
 differences = st.lists(st.sampled_from([-3.0, -2.0, -1.0, -0.5, 0.0, 0.5, 1.0, 2.0]), min_size=1, max_size=9)

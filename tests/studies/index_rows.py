@@ -16,6 +16,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+
+from electorate import AdaBoostClassifier, PairedStumps, Stumps
 from electorate_studies import adaboost_r, deepboost, quadboost, quadboost_table2, vadaboost
 from electorate_studies import adaboost_r_figures as figures
 from electorate_studies import deepboost_figures as deep_figures
@@ -25,8 +27,6 @@ from electorate_studies.overview import AIMS
 from electorate_studies.pages import SURE, cells_of, paired_difference
 from electorate_studies.request import stored_rows
 from electorate_studies.runs import Row, read_results
-
-from electorate import AdaBoostClassifier, PairedStumps, Stumps
 
 ROOT = Path(__file__).parents[2]
 STORED = ROOT / "docs" / "studies"

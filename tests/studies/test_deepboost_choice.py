@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+
 from electorate_studies import deepboost as study
 from electorate_studies import deepboost_choice as choice
 from electorate_studies.binary_sets import BinarySet

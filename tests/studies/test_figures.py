@@ -6,11 +6,11 @@ from pathlib import Path
 import matplotlib as mpl
 import numpy as np
 import pytest
-from electorate_studies import deepboost_figures as deepboost
-from electorate_studies import vadaboost_figures as vadaboost
 
 from electorate import margins
 from electorate.cli import main
+from electorate_studies import deepboost_figures as deepboost
+from electorate_studies import vadaboost_figures as vadaboost
 
 mpl.use("Agg")
 DATA = Path(os.environ.get("ELECTORATE_DATA", Path(__file__).parents[3] / "shared" / "data"))

@@ -5,6 +5,13 @@ from pathlib import Path
 import matplotlib as mpl
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from electorate import AdaBoostRClassifier, Rules, margins
+from electorate.cli import main
+from electorate.simulate import XD6, LEDEven
+from electorate.theory.margins import Margins
 from electorate_studies.adaboost_r_figures import (
     ALGORITHMS,
     GRID,
@@ -33,13 +40,6 @@ from electorate_studies.adaboost_r_illustrations import (
 )
 from electorate_studies.request import Request
 from electorate_studies.runs import Row
-from hypothesis import given, settings
-from hypothesis import strategies as st
-
-from electorate import AdaBoostRClassifier, Rules, margins
-from electorate.cli import main
-from electorate.simulate import XD6, LEDEven
-from electorate.theory.margins import Margins
 
 mpl.use("Agg")
 SMALL = Plan((1, 2), (3, 12), (20, 40), rates=(0.1, 0.4), rows=80, samples=1)

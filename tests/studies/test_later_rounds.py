@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+
 from electorate_studies import deepboost, vadaboost
 from electorate_studies.request import Request
 from electorate_studies.runs import Outcome, Row, Unit, read_results

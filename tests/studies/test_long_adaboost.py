@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
-from electorate_studies.long_adaboost import staged_errors
 
 from electorate import AdaBoostClassifier, Pool
+from electorate_studies.long_adaboost import staged_errors
 
 ROUNDS = [1, 2, 3, 7, 20, 60, 150]
 

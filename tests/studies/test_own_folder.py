@@ -6,9 +6,9 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from electorate_studies.binary_sets import Source, read_set
 
 from electorate.cli import main
+from electorate_studies.binary_sets import Source, read_set
 
 Reproduce = Callable[..., int]
 

@@ -4,6 +4,8 @@ import math
 
 import numpy as np
 import pytest
+from scipy.stats import ttest_rel
+
 from electorate_studies.pages import (
     Published,
     StudyTable,
@@ -16,7 +18,6 @@ from electorate_studies.pages import (
     table_lines,
 )
 from electorate_studies.runs import Outcome, Row, Unit
-from scipy.stats import ttest_rel
 
 ERRORS = {"A": (0.10, 0.12, 0.14, 0.12, 0.12), "B": (0.20, 0.20, 0.26, 0.20, 0.24)}
 ROWS = [

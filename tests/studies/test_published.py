@@ -5,6 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+
 from electorate_studies import adaboost_r, deepboost, quadboost, vadaboost
 from electorate_studies.binary_sets import read_set
 from electorate_studies.runs import Unit

@@ -5,11 +5,11 @@ import shutil
 from pathlib import Path
 
 import pytest
-from electorate_studies.overview import overview_lines
-from electorate_studies.runs import read_results
 
 from electorate.cli import main
 from electorate.commands import reproduce
+from electorate_studies.overview import overview_lines
+from electorate_studies.runs import read_results
 
 DATA = Path(os.environ.get("ELECTORATE_DATA", Path(__file__).parents[3] / "shared" / "data"))
 STORED = Path(__file__).parents[2] / "docs" / "studies"

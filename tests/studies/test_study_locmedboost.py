@@ -7,11 +7,11 @@ from pathlib import Path
 import matplotlib as mpl
 import numpy as np
 import pytest
-from electorate_studies import locmedboost as study
-from electorate_studies.request import Request, stored_rows
 
 from electorate.cli import main
 from electorate.report.regression import nine_lines
+from electorate_studies import locmedboost as study
+from electorate_studies.request import Request, stored_rows
 
 mpl.use("Agg")
 NOWHERE = Path("no data needed")

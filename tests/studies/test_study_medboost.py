@@ -6,11 +6,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+
+from electorate import AdaBoostRegressor
 from electorate_studies import medboost as study
 from electorate_studies.request import Request
 from electorate_studies.runs import Outcome, Row, Unit, read_results
-
-from electorate import AdaBoostRegressor
 
 FOLDER = Path(os.environ.get("ELECTORATE_DATA", Path(__file__).resolve().parents[3] / "shared" / "data"))
 needs_data = pytest.mark.skipif(not (FOLDER / "DATASETS.json").exists(), reason="the data sets are not here")

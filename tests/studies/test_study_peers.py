@@ -10,12 +10,12 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from electorate_studies import peers
-from electorate_studies.peers_page import Page, complete
-from electorate_studies.request import Request
 
 from electorate.comparison.algorithms import OURS, PEERS, Size
 from electorate.comparison.rows import Rows
+from electorate_studies import peers
+from electorate_studies.peers_page import Page, complete
+from electorate_studies.request import Request
 
 BITS = {  # test rows that are predicted wrongly
     peers.PORTFOLIO: np.arange(16) < 8,

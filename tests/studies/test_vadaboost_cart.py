@@ -4,6 +4,7 @@ import os
 from pathlib import Path
 
 import pytest
+
 from electorate_studies import vadaboost
 from electorate_studies import vadaboost_cart as cart
 from electorate_studies.pages import once
