@@ -391,7 +391,9 @@ def label_outputs(sums: NDArray[np.int64]) -> NDArray[np.float64]:
         return np.array([[1.0 if second > first else -1.0] for first, second in sums.tolist()])
     if sums.shape[1] == 2:
         return np.where(sums[:, 1] > sums[:, 0], 1.0, -1.0)[:, None]
-    return np.eye(sums.shape[1])[np.argmax(sums, axis=1)]
+    outputs = np.zeros(sums.shape)
+    outputs[np.arange(len(sums)), np.argmax(sums, axis=1)] = 1.0
+    return outputs
 
 
 def log_odds_outputs(share: NDArray[np.float64]) -> NDArray[np.float64]:
