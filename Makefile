@@ -21,7 +21,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export PIP_NO_INPUT := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help demo core test test-fast test-oldest test-fast-oldest test-dask sanitize lint bench bench-quick fuzz docs dist \
+.PHONY: help demo core test test-fast test-oldest test-fast-oldest test-dask sanitize test-arm lint bench bench-quick fuzz docs dist \
 	clean build-venv
 
 help:
@@ -32,6 +32,7 @@ help:
 	@echo "make test-oldest  test-fast without tests/golden, with the oldest supported releases, on Python 3.11 in .venv-oldest"
 	@echo "make test-dask    every fault of a Dask cluster 20 times; writes benchmarks/DASK_FAULTS.log"
 	@echo "make sanitize     the tests of kernels with every index checked, by AddressSanitizer, UBSan and ThreadSanitizer of g++"
+	@echo "make test-arm     the kernels for aarch64 under QEMU, and twenty golden records; downloads into build/arm; needs Debian 12"
 	@echo "make lint         ruff (rules and format) and mypy"
 	@echo "make bench        speed and memory beside the peers; writes benchmarks/"
 	@echo "make bench-quick  the same on tiny data; writes $(QUICK_OUT)/"
@@ -76,6 +77,10 @@ sanitize-%: $(VENV)/.installed-test
 	rm -f build/$@/tree/electorate/kernels/_core_*.so && cp build/$@/_core_*.so build/$@/tree/electorate/kernels
 	cd build/$@/tree && LD_PRELOAD="$$(g++ -print-file-name=$(PRELOAD)) $$(g++ -print-file-name=libstdc++.so.6)" \
 	  ASAN_OPTIONS=detect_leaks=0 $(abspath $(RUN)) -m pytest -p no:cacheprovider -m "not slow and not gpu" tests/kernels
+
+test-arm: $(VENV)/.installed-test
+	$(RUN) -m pip install -qq "ziglang>=0.15"
+	tools/test_arm.sh $(abspath $(RUN))
 
 lint: $(VENV)/.installed-lint
 	$(RUN) -m ruff check .
