@@ -130,9 +130,9 @@ build-venv:
 	  $(PYTHON) -m venv --clear $(VENV) && touch $(VENV)/.created; fi
 	@is_stale() { [ ! -e "$$1" ] || [ -n "$$(find pyproject.toml $(CORE) $(CONSTRAINTS) -newer "$$1")" ]; }; \
 	if is_stale $(VENV)/.installed-$(EXTRA); then \
-	  package="--editable ."; \
-	  for stamp in $(VENV)/.installed-*; do if ! is_stale "$$stamp"; then package=electorate; fi; done; \
-	  echo "installing electorate ($(EXTRA)) into $(VENV)"; \
+	  package="--editable ."; note=": compiling the kernels takes about a minute"; \
+	  for stamp in $(VENV)/.installed-*; do if ! is_stale "$$stamp"; then package=electorate; note=""; fi; done; \
+	  echo "installing electorate ($(EXTRA)) into $(VENV)$$note"; \
 	  $(RUN) -m pip install -qq $(if $(CONSTRAINTS),--constraint $(CONSTRAINTS)) \
 	    $$package'$(if $(filter-out base,$(EXTRA)),[$(EXTRA)])' \
 	    && touch $(VENV)/.installed-$(EXTRA); fi
