@@ -95,12 +95,18 @@ inline i64 best_threshold_of_two(Sums sums, Ints totals, Ints n_bins, Flags has_
   const auto read = [&](i64 j) {
     const Thresholds cuts(n_bins, has_missing, ordered, j);
     const i64 *first = sums[0][j].data, *second = sums[1][j].data, missing = cuts.has_missing ? second[miss] - first[miss] : 0;
-    i64 more = 0;
+    i64 more = 0, low = 0, high = 0;  // what differs by at least so much is better
+    const auto raise = [&](i64 right) {
+      best = right;
+      low = least(other - best - 1, least(i64{0}, other - one - 1));
+      high = most(best - one + 1, most(i64{1}, other - one));
+    };
+    raise(best);
     for (i64 cut = 0; cut < cuts.n_cuts; cut++) {
       more += second[cut] - first[cut];
       for (i64 side = cuts.first_side(cut); side < 2; side++) {
-        const i64 right = right_of_two(more + (side == 0 ? missing : 0), one, other);
-        if (right > best) best = right, note_threshold(found, j, cut, side);
+        const i64 here = more + (side == 0 ? missing : 0);
+        if (here <= low || here >= high) raise(right_of_two(here, one, other)), note_threshold(found, j, cut, side);
       }
     }
   };
