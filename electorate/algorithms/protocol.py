@@ -16,8 +16,7 @@ from electorate.exact import Floats, Ints, exp, log
 from electorate.kernels import formulas
 
 
-@dataclass(frozen=True)
-class Step:
+class Step(NamedTuple):
     """The step of a voter, its edge and weighted error, and a reason to stop or None."""
 
     size: float
@@ -54,8 +53,7 @@ class Mean:
         return log(self.one)
 
 
-@dataclass(frozen=True)
-class Floors:
+class Floors(NamedTuple):
     """The scale of the grid: channel k is multiplied by exp(each[k]) before it is rounded.
 
     log_mean: the logarithm of Z, the mean of exp(-margin), for channels of exp(-margin) / Z.

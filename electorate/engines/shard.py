@@ -765,6 +765,5 @@ def _formulas_of(booster: Booster, floors: Floors) -> Formulas | None:
         formula = channel.formula(floors)
         if formula is None:
             return None
-        kind, *numbers = formula
-        table.append((kind, channel.row, *numbers))
+        table.append((formula[0], channel.row, *formula[1:]))
     return Formulas(np.array(table, dtype=np.float64), booster.margin_row, booster.votes_row)

@@ -33,7 +33,7 @@ class RhoSearch:
     def resume(self, past: Any) -> None:
         """Mark a voter that ended training."""
         if past.casts and past.trace.row(past.trace.n_rounds)["alone"]:
-            past.casts[-1].step = replace(past.casts[-1].step, stop="perfect_voter")
+            past.casts[-1].step = past.casts[-1].step._replace(stop="perfect_voter")
 
     def best(self, search: Search) -> Voter:
         found = self._one_side(search) if self.abstain and isinstance(self.family, Pool | Stumps) else None

@@ -6,7 +6,7 @@ rule is the same on every engine. Where the bound was far off and the grid came 
 """
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -134,7 +134,7 @@ class Scale:
             each = tuple(self._finer_floor(*channel) for channel in tried)
             if each == floors.each:
                 break
-            floors, before = replace(floors, each=each), sums
+            floors, before = floors._replace(each=each), sums
             sums = self.engine.advance(booster, None, floors, search)
         return sums, floors
 
