@@ -42,12 +42,15 @@ help:
 	@echo "make clean        removes $(VENV), caches and build outputs"
 
 demo: $(VENV)/.installed-base
-	$(RUN) -m electorate.demo
+	$(RUN) -m electorate.commands.demo
 
-core: $(VENV)/.installed-base
+# Stale stamps are no reason to install again here: at the end the modules are current, and the stamps say so.
+core:
+	@[ -e $(VENV)/.installed-base ] || $(MAKE) --no-print-directory $(VENV)/.installed-base
 	$(CMAKE) -B build/core >build/core.log || { cat build/core.log >&2; exit 1; }
 	cmake --build build/core
 	cmake --install build/core >>build/core.log
+	@find $(VENV) -maxdepth 1 -name '.installed-*' -newer pyproject.toml -exec touch {} +
 
 test: $(VENV)/.installed-test
 	$(RUN) -m pytest -n 2 --dist worksteal -m "not slow and not gpu"
@@ -86,6 +89,10 @@ test-arm: $(VENV)/.installed-test
 	$(RUN) -m pip install -qq "ziglang>=0.15"
 	tools/test_arm.sh $(abspath $(RUN))
 
+test-arm: $(VENV)/.installed-test
+	$(RUN) -m pip install -qq "ziglang>=0.15"
+	tools/test_arm.sh $(abspath $(RUN))
+
 lint: $(VENV)/.installed-lint
 	$(RUN) -m ruff check .
 	$(RUN) -m ruff format --check .
@@ -117,7 +124,8 @@ clean:
 	find . -name .git -prune -o -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # A stamp per extra, so that a second run starts at once. The lock, and the second look at the
-# stamp under it, keep two makes from installing into one environment at the same time.
+# stamp under it, keep two makes from installing into one environment at the same time. While any stamp is current,
+# another extra brings its packages only: the kernels are not compiled again.
 $(VENV)/.installed-%: pyproject.toml $(CORE) $(CONSTRAINTS)
 	@python=""; for p in $(or $(PYTHON),$(CANDIDATES)); do \
 	  if "$$p" -c '$(USABLE)' >/dev/null 2>&1; then python=$$p; break; fi; done; \
@@ -133,9 +141,11 @@ build-venv:
 	@if [ ! -e $(VENV)/.created ]; then \
 	  echo "making $(VENV) with $$($(PYTHON) --version)"; \
 	  $(PYTHON) -m venv --clear $(VENV) && touch $(VENV)/.created; fi
-	@if [ ! -e $(VENV)/.installed-$(EXTRA) ] || \
-	  [ -n "$$(find pyproject.toml $(CORE) $(CONSTRAINTS) -newer $(VENV)/.installed-$(EXTRA))" ]; then \
-	  echo "installing electorate ($(EXTRA)) into $(VENV)"; \
+	@is_stale() { [ ! -e "$$1" ] || [ -n "$$(find pyproject.toml $(CORE) $(CONSTRAINTS) -newer "$$1")" ]; }; \
+	if is_stale $(VENV)/.installed-$(EXTRA); then \
+	  package="--editable ."; note=": compiling the kernels takes about a minute"; \
+	  for stamp in $(VENV)/.installed-*; do if ! is_stale "$$stamp"; then package=electorate; note=""; fi; done; \
+	  echo "installing electorate ($(EXTRA)) into $(VENV)$$note"; \
 	  $(RUN) -m pip install -qq $(if $(CONSTRAINTS),--constraint $(CONSTRAINTS)) \
-	    --editable '.$(if $(filter-out base,$(EXTRA)),[$(EXTRA)])' \
+	    $$package'$(if $(filter-out base,$(EXTRA)),[$(EXTRA)])' $(if $(filter-out base dist,$(EXTRA)),--editable studies) \
 	    && touch $(VENV)/.installed-$(EXTRA); fi

@@ -15,10 +15,10 @@ from sklearn.linear_model import Lasso
 from electorate import Columns, QuadBoostClassifier
 from electorate.algorithms.quadboost import Penalty, WeightRules
 from electorate.data.weights import read_weights
+from electorate.families.columns import SignColumns
+from electorate.families.means import Means, pool_of
 from electorate.training.pool_rounds import PoolRounds
 from electorate.training.run import run
-from electorate.voters.columns import SignColumns
-from electorate.voters.means import Means, pool_of
 
 Floats = NDArray[np.float64]
 CLOSE = 1e-6

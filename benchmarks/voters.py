@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from electorate import AdaBoostClassifier, DeepBoostClassifier, EBBoostClassifier, Rules, Trees
-from electorate.voters.columns import SignColumns
+from electorate.families.columns import SignColumns
 from synthetic import table
 
 

@@ -12,8 +12,7 @@ import warnings
 from importlib import import_module
 
 from electorate import __version__
-from electorate.escape import literal
-from electorate.safe_write import occupy_closed_descriptors, safe_messages, safe_results
+from electorate.text import literal, occupy_closed_descriptors, safe_messages, safe_results
 
 COMMANDS = {
     "compare": "rank the boosting algorithms on a table and bound the error of the best",
@@ -90,7 +89,7 @@ def entry() -> None:
 
 
 def parser(command: str = "") -> argparse.ArgumentParser:
-    """The parser of all commands, or only of the one that is given: the others need not be imported."""
+    """The parser of one command; without one, of the names of all: importing them takes longer than to show help."""
     top = argparse.ArgumentParser(
         prog="electorate",
         description="AdaBoost and its relatives: compare them on a table, train, predict, and bound the error.",
@@ -98,17 +97,20 @@ def parser(command: str = "") -> argparse.ArgumentParser:
     )
     top.add_argument("--version", action="version", version=f"electorate {__version__}")
     commands = top.add_subparsers(dest="command", required=True, metavar="COMMAND")
-    for name in [command] if command in COMMANDS else COMMANDS:
-        module = import_module(f"electorate.commands.{name}")
-        one = commands.add_parser(
-            name,
-            help=COMMANDS[name],
-            description=COMMANDS[name][0].upper() + COMMANDS[name][1:] + ".",
-            epilog=module.EXAMPLES,
-            formatter_class=argparse.RawDescriptionHelpFormatter,
-        )
-        module.add_options(one)
-        one.add_argument("--traceback", action="store_true", help="show where in the code an error occurred")
+    if command not in COMMANDS:
+        for name, what in COMMANDS.items():
+            commands.add_parser(name, help=what)
+        return top
+    module = import_module(f"electorate.commands.{command}")
+    one = commands.add_parser(
+        command,
+        help=COMMANDS[command],
+        description=COMMANDS[command][0].upper() + COMMANDS[command][1:] + ".",
+        epilog=module.EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    module.add_options(one)
+    one.add_argument("--traceback", action="store_true", help="show where in the code an error occurred")
     return top
 
 

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple, overload
 
 import numpy as np
 
-from electorate.arrays import AnyArray, Bools, Floats, Ints
+from electorate.exact import AnyArray, Bools, Floats, Ints
 
 ROOT = 0
 

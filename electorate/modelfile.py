@@ -21,8 +21,8 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import DTypeLike
 
-from electorate.arrays import AnyArray
-from electorate.safe_write import replacing
+from electorate.exact import AnyArray
+from electorate.text import replacing
 
 FORMAT = (1, 0)
 # Like PNG's magic: the first byte is not text, and a transfer that rewrites line ends shows.

@@ -12,6 +12,7 @@ EXTRAS = {
     "onnx": "onnx",
     "pyarrow": "tables",
 }
+OTHERS = {"electorate_studies": "electorate-studies (in a checkout: pip install ./studies)"}
 
 
 def optional(module: str, what: str) -> Any:
@@ -20,7 +21,7 @@ def optional(module: str, what: str) -> Any:
         return import_module(module)
     except ImportError as error:
         package = module.partition(".")[0]
-        wanted = f"'electorate[{EXTRAS[package]}]'" if package in EXTRAS else package
+        wanted = f"'electorate[{EXTRAS[package]}]'" if package in EXTRAS else OTHERS.get(package, package)
         raise ImportError(f"{what} needs {package}: pip install {wanted}") from error
 
 

@@ -57,33 +57,33 @@ _MORE_WRITTEN = {
     entry[0]: RegisteredAlgorithm(entry[0], f"electorate.{entry[1]}", *entry[2:])
     for entry in (
         ("CertifiedClassifier", "certified.certified_classifier", "Certified vote", "sum"),
-        ("StackedClassifier", "stacking.stacked_classifier", "Stack", "stack"),
-        ("StackedRegressor", "stacking.stacked_regressor", "Stack", "stack"),
+        ("StackedClassifier", "estimators.stacked_classifier", "Stack", "stack"),
+        ("StackedRegressor", "estimators.stacked_classifier", "Stack", "stack"),
     )
 }
 WRITTEN = ChainMap(ALGORITHMS, PEERS, _MORE_WRITTEN)  # estimators that a model file may hold
 
 FAMILIES = {
-    "Columns": "electorate.voters.columns",
-    "KernelSections": "electorate.voters.kernel_sections",
-    "PairedStumps": "electorate.voters.paired_stumps",
-    "Pool": "electorate.voters.pool",
-    "RegressionTrees": "electorate.voters.regression_trees",
-    "Rules": "electorate.voters.rules",
-    "Stumps": "electorate.voters.trees",
-    "Trees": "electorate.voters.trees",
-    "Union": "electorate.voters.union",
+    "Columns": "electorate.families.columns",
+    "KernelSections": "electorate.families.kernel_sections",
+    "PairedStumps": "electorate.families.paired_stumps",
+    "Pool": "electorate.families.pool",
+    "RegressionTrees": "electorate.families.regression_trees",
+    "Rules": "electorate.families.rules",
+    "Stumps": "electorate.families.trees",
+    "Trees": "electorate.families.trees",
+    "Union": "electorate.families.union",
 }
 
 _OTHERS = {
-    "checkup.check_up": "CheckUp check_up",
+    "inspection.check_up": "CheckUp check_up",
     "comparison.compare": "compare",
     "comparison.over_tables": "compare_over",
     "comparison.scores": "scores",
     "certified.certified_classifier": "CertifiedClassifier",
     "certified.cross_fitted": "CrossFittedClassifier",
     "estimators.quadboost_cv": "QuadBoostClassifierCV",
-    "export.numbers": "export_input",
+    "export.summed_trees": "export_input",
     "inspection.certificates": "certificate",
     "inspection.convergence": "convergence",
     "inspection.explain": "explain",
@@ -97,18 +97,15 @@ _OTHERS = {
     "model.files": "load",
     "modelfile": "ModelFormatError",
     "report.html_report": "html_report",
-    "report.margin_displays": "CumulativeMarginsDisplay MarginDisplay RobustErrorDisplay",
+    "report.margin_displays": "BoundDisplay CostDisplay CumulativeMarginsDisplay MarginDisplay RobustErrorDisplay",
     "report.regression": "IntervalDisplay QuantilesDisplay",
-    "report.round_displays": "BoundDisplay CostDisplay",
-    "report.shape_display": "ShapeDisplay",
-    "report.voter_displays": "PathDisplay TreeSizesDisplay",
-    "scans.scan": "scan",
-    "skops_types": "trusted_types",
-    "stacking.stacked_classifier": "StackedClassifier",
-    "stacking.stacked_regressor": "StackedRegressor",
-    "thinning": "ThinnedClassifier thin",
+    "report.voter_displays": "PathDisplay ShapeDisplay TreeSizesDisplay",
+    "tables.scan": "scan",
+    "model.skops_types": "trusted_types",
+    "estimators.stacked_classifier": "StackedClassifier StackedRegressor",
+    "estimators.thinned": "ThinnedClassifier thin",
     "training.callbacks": "Checkpoint ProgressBar TimeLimit",
-    "voters.wrapped": "Resampled",
+    "families.wrapped": "Resampled",
 }
 
 MODULES = (

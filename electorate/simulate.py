@@ -14,7 +14,7 @@ import numpy as np
 from scipy.special import log_ndtr, ndtr
 from scipy.stats import ncx2
 
-from electorate.arrays import AnyArray, Bools, Floats, Ints
+from electorate.exact import AnyArray, Bools, Floats, Ints
 from electorate.theory.margins import BayesMargins, Margins, bayes_margins
 
 SEGMENTS = (119, 18, 93, 91, 58, 107, 111, 82, 127, 123)  # of the ten digits, the first segment the highest bit

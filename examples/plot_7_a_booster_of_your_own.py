@@ -22,9 +22,8 @@ from electorate import AdaBoostClassifier, margins
 from electorate.algorithms.adaboost import AdaBoost
 from electorate.algorithms.protocol import Step
 from electorate.estimators.classifier import StagewiseClassifier
-from electorate.grid import on_grid
+from electorate.exact import atanh, on_grid
 from electorate.simulate import TwoNorm
-from electorate.special import atanh
 
 
 @dataclass(frozen=True)

@@ -6,11 +6,11 @@ from typing import Any
 import numpy as np
 
 from electorate.algorithms.protocol import Step
+from electorate.families.splits import label_outputs
+from electorate.families.trees import Voter
 from electorate.messages import ROOT, Split
 from electorate.model.casting import Cast, from_casts
 from electorate.model.ensemble import Ensemble
-from electorate.voters.leaves import label_outputs
-from electorate.voters.trees import Voter
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ from collections import defaultdict
 from pathlib import Path
 
 PACKAGE = Path(__file__).parent.parent / "electorate"
-BOTTOM = {"grid", "messages", "threads", "escape", "safe_write", "registry", "arrays", "optional"}
+BOTTOM = {"exact", "kernels", "messages", "threads", "text", "registry", "optional"}
 
 
 def part_of(path: Path) -> str:

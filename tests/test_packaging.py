@@ -104,6 +104,15 @@ def test_without_any_compiler_the_build_ends_in_a_sentence(backend, monkeypatch,
         backend.choose_compiler(tmp_path)
 
 
+def test_a_compiler_that_the_environment_names_is_named_if_it_is_too_old(backend, monkeypatch, tmp_path):
+    monkeypatch.delenv("ELECTORATE_CXX", raising=False)
+    monkeypatch.setenv("CXX", "g++-9")
+    monkeypatch.setattr(backend, "compiles", lambda *command: False)
+    monkeypatch.setattr(backend, "find_spec", lambda name: None)
+    with pytest.raises(SystemExit, match=r"ziglang \(CXX=g\+\+-9 does not compile C\+\+20\)$"):
+        backend.choose_compiler(tmp_path)
+
+
 def test_zig_is_the_compiler_of_cmake(backend, monkeypatch, tmp_path, capsys):
     monkeypatch.setenv("ELECTORATE_CXX", "zig")
     monkeypatch.setenv("CXX", "g++")

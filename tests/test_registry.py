@@ -59,8 +59,36 @@ def test_the_documentation_lists_every_algorithm(page):
     assert missing == []
 
 
-def test_the_registry_imports_nothing_else():
-    names = "sorted(name for name in sys.modules if name.startswith('electorate'))"
-    program = f"import electorate.registry, sys; print({names})"
+def modules_after(program: str) -> set[str]:
+    """The modules that a new process has imported after a program."""
+    program += "\nimport sys; print('modules:', *sys.modules)"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, cwd=ROOT)
-    assert done.stdout.strip() == "['electorate', 'electorate.registry']"
+    return set(done.stdout.rpartition("modules:")[2].split())
+
+
+def test_the_registry_imports_nothing_else():
+    mine = {name for name in modules_after("import electorate.registry") if name.startswith("electorate")}
+    assert mine == {"electorate", "electorate.registry"}
+
+
+SHOW_HELP = """
+from electorate.cli import main
+try:
+    main(["--help"])
+except SystemExit:
+    pass
+"""
+EXTRAS = {"matplotlib", "polars", "dask", "cupy", "highspy"}  # scikit-learn imports pandas itself
+
+
+@pytest.mark.parametrize(
+    ("program", "heavy"),
+    [
+        ("import electorate", {"numpy", "sklearn", "scipy"}),
+        (SHOW_HELP, {"numpy", "sklearn", "scipy"}),
+        ("from electorate import AdaBoostClassifier", {"electorate.kernels._core_v2", "electorate.comparison"}),
+        ("from electorate import *", {"electorate.kernels._core_v2"} | EXTRAS),
+    ],
+)
+def test_what_is_imported_late(program, heavy):
+    assert modules_after(program) & heavy == set()

@@ -67,13 +67,19 @@ def choose_compiler(folder: Path) -> None:
         return
     zig = [sys.executable, "-m", "ziglang", "c++", *zig_target()]
     if find_spec("ziglang") is None or not compiles(*zig):
-        raise SystemExit(WHAT_TO_INSTALL)
-    print("building with ziglang instead of a C++20 compiler: the first time takes a minute or two", flush=True)
+        raise SystemExit(f"{WHAT_TO_INSTALL}{tried()}")
+    print(f"building with ziglang, which takes a few minutes{tried()}", flush=True)
     script = folder / "zig-c++"
     script.write_text("#!/bin/sh\nexec " + " ".join(f"'{word}'" for word in zig) + ' "$@"\n', encoding="utf-8")
     script.chmod(0o755)
     os.environ["CXX"] = str(script)
     os.environ["CMAKE_ARGS"] = os.environ.get("CMAKE_ARGS", "") + " -DELECTORATE_ZIG=ON"
+
+
+def tried() -> str:
+    """What the environment names as the compiler, where that is why another one is not looked for."""
+    named = os.environ.get("CXX")
+    return f" (CXX={named} does not compile C++20)" if named and os.environ.get("ELECTORATE_CXX") != "zig" else ""
 
 
 def zig_target() -> list[str]:

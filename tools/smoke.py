@@ -31,7 +31,8 @@ def main() -> None:
             for row, label in zip(data.data.tolist(), data.target_names[data.target].tolist(), strict=True):
                 writer.writerow([*row, label])
         print(run("--version", folder=folder).strip())
-        small = ("--folds", "2", "--algorithm", "SAMME.R, trees", "--algorithm", "AdaBoost, stumps")
+        held_out = ("--test-fraction", "0.3")  # so few rows are all used for training otherwise
+        small = ("--folds", "2", *held_out, "--algorithm", "SAMME.R, trees", "--algorithm", "AdaBoost, stumps")
         print(run("compare", "iris.csv", "--target", "species", *small, folder=folder))
         run("fit", "iris.csv", "--target", "species", "--out", "iris.model", folder=folder)
         predicted = run("predict", "iris.compare/winner.model", "iris.csv", folder=folder)

@@ -10,9 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from electorate.algorithms.protocol import Booster, Step
-from electorate.arrays import Floats, Ints
-from electorate.grid import on_grid
-from electorate.special import log
+from electorate.exact import Floats, Ints, log, on_grid
 
 
 @dataclass(frozen=True)

@@ -8,9 +8,7 @@ import numpy as np
 
 from electorate.algorithms.adaboost import awards
 from electorate.algorithms.protocol import Booster, Step
-from electorate.arrays import Floats, Ints
-from electorate.grid import on_grid
-from electorate.special import atanh, log1p, ordered_sum, tanh
+from electorate.exact import Floats, Ints, atanh, log1p, on_grid, ordered_sum, tanh
 
 ALL = 1 - 1e-15  # a mu this close to 1 is 1
 

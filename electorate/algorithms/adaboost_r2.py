@@ -9,9 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from electorate.algorithms.medboost import MedStep
-from electorate.arrays import Floats
-from electorate.grid import on_grid
-from electorate.special import exp, log
+from electorate.exact import Floats, exp, log, on_grid
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from electorate.arrays import Floats
+from electorate.exact import Floats
 
 
 def full_award(predicted: Floats, y: Floats) -> Floats:

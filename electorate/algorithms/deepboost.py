@@ -2,7 +2,7 @@
 
 Paper: Cortes, Mohri and Syed, "Deep Boosting"; Figure 2 and equation numbers below. F of eq. 4 is the mean of
 Phi(1 - y f) plus the sum of Lambda_j |alpha_j|, Lambda_j = lam r_j + beta (eq. 3). S_t is the sum of Phi'(1 - y f).
-The competition of lines 4 to 11, in which old voters take part, is in `voters/deepboost_search.py`.
+The competition of lines 4 to 11, in which old voters take part, is in `families/deepboost_search.py`.
 """
 
 import math
@@ -13,12 +13,9 @@ from typing import Any, ClassVar
 import numpy as np
 
 from electorate.algorithms.adaboost import awards
-from electorate.algorithms.loss_channels import LossSlope, LossValue, value_at_one
-from electorate.algorithms.losses import Exponential, slope_at
+from electorate.algorithms.losses import Exponential, LossSlope, LossValue, slope_at, value_at_one
 from electorate.algorithms.protocol import EXPONENTIAL, Booster, Channel, Mean, Step
-from electorate.arrays import Floats
-from electorate.grid import on_grid
-from electorate.special import exp, log
+from electorate.exact import Floats, exp, log, on_grid
 
 
 @dataclass(frozen=True)

@@ -13,10 +13,8 @@ import numpy as np
 
 from electorate.algorithms.adaboost import AdaBoost
 from electorate.algorithms.protocol import Channel, ExponentialWeight, Floors, Formula, Mean, Step
-from electorate.arrays import Floats, Ints
-from electorate.grid import on_grid
+from electorate.exact import Floats, Ints, exp, log, on_grid
 from electorate.kernels import formulas
-from electorate.special import exp, log
 
 Sides = tuple[int, int]  # sums over the rows that a voter gets right, and wrong
 

@@ -15,9 +15,7 @@ from electorate.algorithms.adaboost import ExponentialBooster, awards
 from electorate.algorithms.medboost import ConstantRho
 from electorate.algorithms.protocol import Step
 from electorate.algorithms.real_adaboost import FARTHEST, least_exponential
-from electorate.arrays import Floats, Ints
-from electorate.grid import on_grid
-from electorate.special import atanh, log, ordered_sum
+from electorate.exact import Floats, Ints, atanh, log, on_grid, ordered_sum
 
 ALONE = 0.5  # by how much a step of line 8 is longer than all earlier ones
 MOST_ALONE = 2.0**20  # of that step, where outputs are tiny

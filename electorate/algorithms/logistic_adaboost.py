@@ -16,9 +16,8 @@ import numpy as np
 
 from electorate.algorithms.protocol import Channel, Floors, Formula, Mean
 from electorate.algorithms.real_adaboost import RealAdaBoost
-from electorate.arrays import Ints
+from electorate.exact import LOG2, Ints, exp, log, softplus
 from electorate.kernels import formulas
-from electorate.special import LOG2, exp, log, softplus
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from electorate.arrays import Floats
+from electorate.exact import Floats
 
 MOST_SCALE = 1e9  # of C times the total weight: beyond it rounding hides the margins' part of the objective
 

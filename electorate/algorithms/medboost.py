@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from electorate.algorithms.solvers.line_search import Passes, line_search
-from electorate.grid import on_grid
+from electorate.exact import on_grid
 
 # ---------------------------------------------------------------- rho, section 3
 

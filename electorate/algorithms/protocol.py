@@ -12,13 +12,11 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 
 from electorate import kernels
-from electorate.arrays import Floats, Ints
+from electorate.exact import Floats, Ints, exp, log
 from electorate.kernels import formulas
-from electorate.special import exp, log
 
 
-@dataclass(frozen=True)
-class Step:
+class Step(NamedTuple):
     """The step of a voter, its edge and weighted error, and a reason to stop or None."""
 
     size: float
@@ -55,8 +53,7 @@ class Mean:
         return log(self.one)
 
 
-@dataclass(frozen=True)
-class Floors:
+class Floors(NamedTuple):
     """The scale of the grid: channel k is multiplied by exp(each[k]) before it is rounded.
 
     log_mean: the logarithm of Z, the mean of exp(-margin), for channels of exp(-margin) / Z.

@@ -8,9 +8,7 @@ import numpy as np
 
 from electorate.algorithms.adaboost import ExponentialBooster, awards
 from electorate.algorithms.protocol import Step
-from electorate.arrays import Floats, Ints
-from electorate.grid import on_grid
-from electorate.special import exp, ordered_sum
+from electorate.exact import Floats, Ints, exp, on_grid, ordered_sum
 
 FARTHEST = 64.0  # nats that one searched step may move an example: a factor of e^-64 of its weight
 

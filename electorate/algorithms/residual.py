@@ -10,7 +10,7 @@ from typing import ClassVar
 import numpy as np
 
 from electorate.algorithms.protocol import Booster, Channel, Floors, Formula
-from electorate.arrays import Floats
+from electorate.exact import Floats
 from electorate.kernels import formulas
 
 PART = 0.25  # of the grid: sums of |1 - y f| are at most those of 1, and the search adds as much again

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from electorate.algorithms.lpboost import Normalised, refuse_scale
-from electorate.arrays import Floats
+from electorate.exact import Floats
 
 # The least C times the total weight. A voter's alpha, per copy, is at most half of it; votes are multiples of 2^-40.
 LEAST_SCALE = 1e-6

@@ -10,10 +10,8 @@ from typing import ClassVar
 
 from electorate.algorithms.adaboost import AdaBoost
 from electorate.algorithms.protocol import Channel, Floors, Formula, Mean, Step
-from electorate.arrays import Floats, Ints
-from electorate.grid import on_grid
+from electorate.exact import Floats, Ints, exp, on_grid
 from electorate.kernels import formulas
-from electorate.special import exp
 
 
 @dataclass(frozen=True)

@@ -15,27 +15,27 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import HasMethods, Interval
 from sklearn.utils.validation import check_is_fitted
 
-from electorate.arrays import AnyArray, Floats, Ints
 from electorate.certified.description_prior import OTHER, PriorOptions, PriorPart, draw_positions, search_prior
 from electorate.data import inputs
-from electorate.data.label_codes import codes_of
-from electorate.data.own_table import own_table
+from electorate.data.factors import codes_of
+from electorate.data.row_subset import own_table
 from electorate.data.seen_rows import seen_of
 from electorate.estimators.adaboost import AdaBoostClassifier
 from electorate.estimators.base import SavedModel
-from electorate.estimators.certified import Certified
+from electorate.estimators.guarantees import Certified
 from electorate.estimators.lpboost import one_of_many, share_link, vote_shares
 from electorate.estimators.voting import VotingClassifier
+from electorate.exact import AnyArray, Floats, Ints
 from electorate.export.exported import Exported
-from electorate.model.links import Link
+from electorate.families.instances import TakesInstances
+from electorate.families.trees import Stumps
+from electorate.model.decisions import Link
 from electorate.model.voter_view import Voters
 from electorate.modelfile import Contents, expect, require
 from electorate.theory.binomial import priced_bound
 from electorate.theory.certificate import IID
 from electorate.training.lazy_inputs import refuse_lazy
 from electorate.training.rollback import Undoing
-from electorate.voters.instances import TakesInstances
-from electorate.voters.trees import Stumps
 
 MOST_PRIOR_ROWS = 2**14  # more teach the prior little, and would count for the bound
 PRINTED = 40  # voters that `print` shows

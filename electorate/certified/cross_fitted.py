@@ -14,19 +14,22 @@ from sklearn.utils._param_validation import HasMethods, Interval
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from electorate.arrays import AnyArray, Floats, Ints
+from electorate import kernels
 from electorate.data import inputs
-from electorate.data.own_table import own_labels, own_table
-from electorate.data.routing import input_hashes, parts_of, text_columns
+from electorate.data.bins import block_rows
+from electorate.data.row_subset import own_labels, own_table
 from electorate.data.seen_rows import seen_of
+from electorate.data.split import hash_text
+from electorate.data.table import Categories, Table
 from electorate.estimators.adaboost import AdaBoostClassifier
-from electorate.estimators.certified import Certified
+from electorate.estimators.guarantees import Certified
+from electorate.exact import AnyArray, Floats, Hashes, Ints
+from electorate.families.instances import TakesInstances
 from electorate.theory.bounds import total
 from electorate.theory.certificate import IID
 from electorate.theory.cross_fit import heavy_share, routed_bound
 from electorate.training.lazy_inputs import refuse_lazy
 from electorate.training.rollback import Undoing
-from electorate.voters.instances import TakesInstances
 
 HEAVY = 0.05  # of the rows with one input: such an input is always answered by a model without any of them
 WIDTH = 100
@@ -252,3 +255,33 @@ class CrossFittedClassifier(TakesInstances, Undoing, Certified, ClassifierMixin,
         inner = get_tags(self._estimator()).input_tags
         tags.input_tags.sparse, tags.input_tags.allow_nan = inner.sparse, inner.allow_nan
         return tags
+
+
+# ---------------------------------------------------------------- routing
+
+
+def text_columns(table: Table) -> list[int]:
+    """The columns of the training rows that are hashed as texts."""
+    return [j for j in table.category_columns() if Categories(table.levels(j)).is_text]
+
+
+def input_hashes(table: Table, texts: list[int], salt: int) -> Hashes:
+    """A hash of the features of every row; equal inputs have equal hashes. A missing value is a value of its own."""
+    hashes = np.full(table.n_rows, hash_text(f"part {salt}"), dtype=np.uint64)
+    numeric = [j for j in range(table.n_columns) if j not in set(texts)]
+    rows = block_rows(table.n_columns)
+    for low in range(0, table.n_rows if numeric else 0, rows):
+        part = hashes[low : low + rows]
+        for column in table.numbers(low, low + len(part), numeric):
+            kernels.fold(column, part)
+    for j in texts:
+        levels = Categories(np.array([str(level) for level in table.levels(j).tolist()], dtype=object))
+        number = np.array([*(float(hash_text(text) >> 11) for text in levels.levels.tolist()), np.nan])
+        codes = table.codes(0, table.n_rows, j, levels)
+        kernels.fold(number[np.where(np.isnan(codes), -1, codes).astype(np.int64)], hashes)
+    return hashes
+
+
+def parts_of(hashes: Hashes, n_parts: int) -> Ints:
+    """The part of every row."""
+    return (hashes % np.uint64(n_parts)).astype(np.int64)

@@ -7,17 +7,16 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from electorate.arrays import Bools, Hashes, Ints
+from electorate.certified.described_ensemble import empty_ensemble, ensemble_of, joint_bins
+from electorate.certified.description import Code
+from electorate.certified.description_search import WEIGHTS, CountedExamples, Described, DescriptionSearch, Start
+from electorate.certified.prior_tests import PriorTests, coarse_codes
 from electorate.data import inputs
 from electorate.data.bins import Bins, no_bins
 from electorate.estimators.adaboost import AdaBoostClassifier
-from electorate.grid import UNITS, on_grid
-from electorate.model.described_ensemble import empty_ensemble, ensemble_of, joint_bins
+from electorate.exact import UNITS, Bools, Hashes, Ints, on_grid
 from electorate.model.ensemble import Ensemble
 from electorate.theory.binomial import priced_bound
-from electorate.theory.description import Code
-from electorate.training.description_search import WEIGHTS, CountedExamples, Described, DescriptionSearch, Start
-from electorate.voters.prior_tests import PriorTests, coarse_codes
 
 SEARCHED = 1  # of the starts from the prior's own votes: the one with the least bound
 NO_MORE = 0.75  # the probability that no voter is added to a start from the prior's votes

@@ -8,7 +8,7 @@ from typing import Any
 from electorate.commands.model_rows import read_labelled
 from electorate.commands.options import add_skip_option, add_table_options, in_options, source_of
 from electorate.commands.scanned import add_scan_option, scan_labelled, wants_scan
-from electorate.escape import literal
+from electorate.text import literal
 
 EXAMPLES = """examples:
   electorate certify adult.model --heldout unseen.csv --target income

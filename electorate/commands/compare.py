@@ -14,8 +14,7 @@ from typing import Any
 
 from electorate.commands.options import TABLE, add_training_options, read, source_of, split_names
 from electorate.commands.scanned import ScannedData, add_scan_option, announce, read_scanned, wants_scan
-from electorate.escape import literal
-from electorate.safe_write import check_writable, write_text
+from electorate.text import check_writable, literal, write_text
 
 EXAMPLES = """examples:
   electorate compare                                    a built-in data set, for a first look

@@ -7,8 +7,7 @@ import os
 import sys
 from typing import Any
 
-from electorate.escape import literal
-from electorate.safe_write import check_writable, write_text, writing
+from electorate.text import check_writable, literal, write_text, writing
 
 EXAMPLES = """examples:
   electorate data                          list the data sets

@@ -14,9 +14,8 @@ import electorate
 from electorate.commands.options import TABLE, add_training_options, read, refuse_own_input, source_of
 from electorate.commands.scanned import add_scan_option, announce, read_scanned, wants_scan
 from electorate.comparison.algorithms import OURS, REGRESSION, Algorithm, Facts, Ours, set_supported
-from electorate.escape import literal
 from electorate.registry import ALGORITHMS, FAMILIES
-from electorate.safe_write import check_writable
+from electorate.text import check_writable, literal
 
 
 def _task(estimator: str) -> str:

@@ -5,8 +5,8 @@ from dataclasses import replace
 from typing import Any
 
 from electorate.commands.options import read, source_of
-from electorate.escape import literal
 from electorate.tables.source import Source, arrow
+from electorate.text import literal
 
 
 def read_rows(model: Any, options: argparse.Namespace) -> tuple[Any, Any]:

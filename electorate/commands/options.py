@@ -8,8 +8,8 @@ import stat
 import sys
 from typing import Any
 
-from electorate.escape import literal
 from electorate.tables.source import FORMATS, KINDS, MISSING, Source, format_of, list_names
+from electorate.text import literal
 
 TABLE = "CSV, TSV, Parquet or Arrow, plain or gzipped; - is standard input"
 # Arguments of the Python functions whose option has another name.

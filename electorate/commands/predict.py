@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from electorate.commands.options import add_model_and_table, add_table_options, refuse_own_input, source_of
-from electorate.escape import literal
 from electorate.tables.source import FORMATS, Source, TableError, arrow
+from electorate.text import literal
 
 EXAMPLES = """examples:
   electorate predict adult.model new.csv --out predictions.csv

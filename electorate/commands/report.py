@@ -7,8 +7,7 @@ import sys
 
 from electorate.commands.model_rows import read_rows
 from electorate.commands.options import add_model_and_table, add_skip_option, add_table_options, refuse_own_input
-from electorate.escape import literal
-from electorate.safe_write import check_writable
+from electorate.text import check_writable, literal
 
 EXAMPLES = """examples:
   electorate report adult.model unseen.csv --target income -o report.html

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from electorate.commands.options import split_names
-from electorate.escape import literal
-from electorate.safe_write import check_writable, write_text
+from electorate.optional import optional
+from electorate.text import check_writable, literal, write_text
 
 EXAMPLES = """examples:
   electorate reproduce all --quick                    a small version of the five papers: a minute
@@ -20,7 +20,7 @@ EXAMPLES = """examples:
   electorate reproduce locmedboost --theorem 2
 After Ctrl-C or a crash the same command resumes."""
 
-PAPERS = ("quadboost", "vadaboost", "deepboost", "adaboost_r", "locmedboost")  # modules of electorate.studies
+PAPERS = ("quadboost", "vadaboost", "deepboost", "adaboost_r", "locmedboost")  # modules of electorate_studies
 STUDIES = (*PAPERS, "certificates", "peers")
 EVERY = "all"
 CHECKED = " (runs an experiment that checks it)"
@@ -51,12 +51,13 @@ def _positive(text: str) -> int:
 
 
 def run(options: argparse.Namespace) -> int:
-    from electorate.studies.binary_sets import NoDataError
+    optional("electorate_studies", "electorate reproduce")
+    from electorate_studies.binary_sets import NoDataError
 
     if options.render and (options.sets or options.repeats):
         raise ValueError("--render makes the pages of all stored results again: leave out --sets and --repeats")
     names = PAPERS if options.paper == EVERY else (options.paper,)
-    studies = {name: import_module(f"electorate.studies.{name}") for name in names}
+    studies = {name: import_module(f"electorate_studies.{name}") for name in names}
     if options.list:
         for name, study in studies.items():
             print("\n".join(f"{name} --{what}: {does}" for what, does in study.OFFERS.items()))
@@ -87,7 +88,7 @@ def _wanted(options: argparse.Namespace, name: str, study: Any) -> list[str]:
 
 
 def _reproduce(options: argparse.Namespace, name: str, study: Any, what: str, out: Path) -> None:
-    from electorate.studies.request import Request
+    from electorate_studies.request import Request
 
     needed = not options.render and (what in study.NEEDS_DATA or (what == EVERY and bool(study.NEEDS_DATA)))
     if needed and not Path(options.data).is_dir():

@@ -13,12 +13,12 @@ from typing import Any, TextIO
 
 import numpy as np
 
-from electorate.arrays import AnyArray
 from electorate.commands.model_rows import refuse_feature
 from electorate.commands.options import no_target
-from electorate.escape import literal
+from electorate.exact import AnyArray
 from electorate.tables.reading import TableRequest, no_features
 from electorate.tables.source import Source
+from electorate.text import literal
 
 SHARE = 3  # a table that takes more than the free memory over this is read batch by batch
 UNPACKED = 4  # about how much larger a gzipped text is
@@ -95,10 +95,10 @@ def open_scan(source: Source, target: str | None, skip_missing_target: bool, wei
     if source.is_text and not os.path.isdir(source.path):
         if skip_missing_target:
             raise source.error("--skip-missing-target needs the table in memory: add --scan never, or use Parquet")
-        from electorate.scans.text import TextSource
+        from electorate.tables.scanned_text import TextSource
 
         return TextSource(source, target, weights)
-    from electorate.scans.files import open_dataset
+    from electorate.tables.scanned_files import open_dataset
 
     if source.types:
         raise source.error("--type needs the table in memory: add --scan never, or write the column as that type")
@@ -112,7 +112,7 @@ def open_scan(source: Source, target: str | None, skip_missing_target: bool, wei
 
 def scanned_data(opened: Any, features: list[str], options: argparse.Namespace) -> ScannedData:
     """X, y and weights of an open source; whole labels as integers, as for a table in memory."""
-    from electorate.scans.scan import ScannedColumn, ScannedTable
+    from electorate.tables.scan import ScannedColumn, ScannedTable
 
     progress = None if options.quiet or not sys.stderr.isatty() else ScanProgress(sys.stderr)
     X = ScannedTable(opened, features, progress=progress)
@@ -130,7 +130,7 @@ def distinct_labels(y: Any, progress: Any = None) -> tuple[AnyArray, bool]:
     Of numbers about the first MOST_LABELS are enough to tell the task; after a fraction the rest is not read.
     """
     from electorate.data.targets import MOST_INTEGER_CLASSES, check_either
-    from electorate.scans.batches import rows_at_once
+    from electorate.tables.batches import rows_at_once
 
     if y.column in y.source.distinct:
         return y.source.distinct[y.column], False
@@ -184,7 +184,7 @@ def announce(data: ScannedData, source: Source, task: str, file: TextIO, more: s
 
 def announce_rows(data: ScannedData, source: Source, file: TextIO) -> None:
     """Print what certifying a model with scanned rows is going to take."""
-    from electorate.scans.batches import size_in_words
+    from electorate.tables.batches import size_in_words
 
     n_rows = data.X.source.n_rows
     many = "" if n_rows is None else f"{n_rows:,} rows are "

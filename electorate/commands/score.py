@@ -6,7 +6,7 @@ import sys
 
 from electorate.commands.model_rows import read_labelled
 from electorate.commands.options import add_model_and_table, add_skip_option, add_table_options
-from electorate.escape import literal
+from electorate.text import literal
 
 EXAMPLES = """examples:
   electorate score adult.model unseen.csv --target income

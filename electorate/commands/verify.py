@@ -5,7 +5,7 @@ import json
 import sys
 from typing import Any
 
-from electorate.escape import literal
+from electorate.text import literal
 
 EXAMPLES = """examples:
   electorate verify adult.model

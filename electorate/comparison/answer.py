@@ -8,7 +8,7 @@ from typing import Any
 from electorate.comparison.estimate import RARE
 from electorate.comparison.metrics import METRICS, Metric
 from electorate.comparison.ranking import ACCURACY, READABLE, SPEED, Line, Ranking
-from electorate.escape import literal
+from electorate.text import literal
 
 PICKED = {ACCURACY: "best estimate", SPEED: "fastest to predict", READABLE: "easiest to read"}
 LONGEST_IN_TABLE = 26

@@ -11,11 +11,11 @@ from typing import Any
 from threadpoolctl import threadpool_limits
 
 from electorate.certified.cross_fitted import CrossFittedClassifier
-from electorate.checkup.check_up import CheckUp
 from electorate.comparison.fits import Plan
 from electorate.comparison.refits import Part, Refits
 from electorate.comparison.rows import Rows
-from electorate.escape import literal
+from electorate.inspection.check_up import CheckUp
+from electorate.text import literal
 from electorate.theory.certificate import IID
 
 CROSS_FITTED = "crossfit"

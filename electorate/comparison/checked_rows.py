@@ -6,13 +6,13 @@ from typing import Any
 
 import numpy as np
 
-from electorate.checkup.check_up import CheckUp, check_up
-from electorate.checkup.columns import read_columns
-from electorate.checkup.target import find_target_step
 from electorate.comparison.rows import Parts, Rows, read_target
+from electorate.data.checkup.columns import read_columns
+from electorate.data.checkup.leaks import find_target_step
 from electorate.data.cleaning import Cleaning
 from electorate.data.inputs import to_array
 from electorate.data.row_subset import take_rows
+from electorate.inspection.check_up import CheckUp, check_up
 
 
 def check_open_rows(

@@ -18,8 +18,6 @@ import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
-from electorate.checkup.check_up import CheckUp
-from electorate.checkup.columns import read_columns
 from electorate.comparison import folds as splits
 from electorate.comparison.algorithms import Size, applicable, balanced, task_of
 from electorate.comparison.certified_winner import check_certify
@@ -29,11 +27,14 @@ from electorate.comparison.metrics import metric_for
 from electorate.comparison.ranking import ACCURACY, PREFERENCES
 from electorate.comparison.refits import Refits
 from electorate.comparison.result import FEWEST_ROWS, Comparison, Where
-from electorate.comparison.rows import Floats, Parts, Rows, read_rows
+from electorate.comparison.rows import Parts, Rows, read_rows
 from electorate.comparison.scanned import RowDraw, ScannedRefits, draw_sample
 from electorate.comparison.workers import ProcessPool, WorkLimits
+from electorate.data.checkup.columns import read_columns
 from electorate.data.inputs import check_weight, free_memory
 from electorate.data.row_subset import take_rows
+from electorate.exact import Floats
+from electorate.inspection.check_up import CheckUp
 from electorate.training.lazy_inputs import is_scanned, refuse_lazy_for
 
 QUICK_FOLDS = 3

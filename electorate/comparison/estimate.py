@@ -11,9 +11,9 @@ from functools import lru_cache
 
 import numpy as np
 
-from electorate.arrays import Bools, Floats, Ints
 from electorate.comparison.choice import Choice, Chooser, Rule
 from electorate.comparison.metrics import METRICS
+from electorate.exact import Bools, Floats, Ints
 
 MOST_DRAWS, FEWEST_DRAWS = 500, 100
 MOST_CELLS = 5e6  # draws x rows x classes

@@ -21,12 +21,12 @@ from threadpoolctl import threadpool_limits
 from electorate.comparison import folds
 from electorate.comparison.algorithms import Algorithm, Facts, Setting
 from electorate.comparison.metrics import Metric
-from electorate.comparison.rows import Floats, Rows
+from electorate.comparison.rows import Rows
 from electorate.data.cleaning import Cleaning, cleaned
-from electorate.data.coded_matrix import as_table, read_categories, read_matrix, widest_of
-from electorate.data.row_subset import take_rows
+from electorate.data.row_subset import as_table, read_categories, read_matrix, take_rows, widest_of
 from electorate.estimators.base import BoostedModel
 from electorate.estimators.peers import PeerModel
+from electorate.exact import Floats
 from electorate.model.calibration import log_probabilities
 from electorate.model.decisions import for_all_classes
 

@@ -24,7 +24,7 @@ from electorate.comparison.folds import Splits
 from electorate.comparison.metrics import METRICS
 from electorate.comparison.rows import Rows, store
 from electorate.modelfile import ModelFormatError, meta_value, require
-from electorate.safe_write import write_text
+from electorate.text import write_text
 
 _log = logging.getLogger("electorate")
 

@@ -11,7 +11,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from electorate.comparison.rows import Floats
+from electorate.exact import Floats
 from electorate.model.calibration import log_probabilities
 
 SMALLEST = float(np.finfo(np.float64).eps)  # smaller probabilities are raised to this one before the logarithm

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from electorate.arrays import Bools, Floats, Ints
 from electorate.comparison.metrics import Scored
+from electorate.exact import Bools, Floats, Ints
 
 RARE_ROWS = 50  # of a class with fewer rows, a draw has as many as the table
 

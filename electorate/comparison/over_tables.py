@@ -15,9 +15,9 @@ import numpy as np
 
 from electorate.comparison import paired_tests as tests
 from electorate.comparison.report import Table, align, as_csv, as_frame
-from electorate.comparison.rows import Floats
 from electorate.comparison.verdicts import TRAINING
-from electorate.escape import literal
+from electorate.exact import Floats
+from electorate.text import literal
 
 LEVEL = 0.05
 Names = list[str]

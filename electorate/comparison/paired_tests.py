@@ -5,10 +5,10 @@ enumeration is feasible.
 """
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import special
 
-Floats = NDArray[np.float64]
+from electorate.exact import Floats
+
 DRAWS = 4_000
 CELLS_AT_ONCE = 4_000_000
 EXACT_RANKS = 60  # up to so many differences the distribution of the signed ranks is exact

@@ -17,9 +17,9 @@ from electorate.comparison.estimate import Bound, Estimate, evaluate
 from electorate.comparison.fits import Fit, Tested, with_rounds
 from electorate.comparison.metrics import METRICS, Metric
 from electorate.comparison.refits import Part, Recipe
-from electorate.comparison.rows import Floats
 from electorate.comparison.schedule import Columns, Results, Schedule
 from electorate.comparison.verdicts import Evidence, against_baseline, against_best
+from electorate.exact import Floats
 
 STACK = "stack"
 ACCURACY, SPEED, READABLE = PREFERENCES = ("accuracy", "speed", "readable")

@@ -8,13 +8,12 @@ import numpy as np
 from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
-from electorate.checkup.check_up import CheckUp
 from electorate.comparison.algorithms import Algorithm, Facts, Setting, set_supported
 from electorate.comparison.fits import Coded, train
 from electorate.comparison.rows import Parts, Places, Rows
 from electorate.data.row_subset import take_rows
-from electorate.stacking.stacked_classifier import StackedClassifier
-from electorate.stacking.stacked_regressor import StackedRegressor
+from electorate.estimators.stacked_classifier import StackedClassifier, StackedRegressor
+from electorate.inspection.check_up import CheckUp
 from electorate.theory.binomial import binomial_bound
 
 CONFIDENCE = 0.95

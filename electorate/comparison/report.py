@@ -10,8 +10,8 @@ import re
 from importlib import import_module
 from typing import Any
 
-from electorate.escape import cell as safe
 from electorate.registry import MODULES
+from electorate.text import cell as safe
 
 Table = dict[str, list[Any]]
 LONGEST_CODE = 10_000  # characters

@@ -26,9 +26,8 @@ from electorate.comparison.scanned import ScannedRefits
 from electorate.comparison.schedule import Costs, Results, Schedule
 from electorate.comparison.workers import ProcessPool, Progress, Work, WorkLimits
 from electorate.data.row_subset import take_rows
-from electorate.escape import literal
 from electorate.model.files import NotStorableError
-from electorate.safe_write import write_text
+from electorate.text import literal, write_text
 
 FEWEST_ROWS = 20  # fewer rows are too few for folds
 MOST_LINES = 12  # of the printed table
@@ -390,7 +389,8 @@ class Comparison:
     def __repr__(self) -> str:
         table = report.align(words.table_rows(self.ranking, self.plan.metric, MOST_LINES), {1, -1})
         certified = [self.certified.sentence] if self.certified is not None else []
-        lines = [*words.wrapped([*self.answer, *certified]), "", self.head, table, "", *words.wrapped(self.notes)]
+        notes = words.wrapped([*self._not_printed(), *self.notes])
+        lines = [*words.wrapped([*self.answer, *certified]), "", self.head, table, "", *notes]
         checked = ["", *words.wrapped(repr(self.check_up).splitlines())] if self.check_up.findings else []
         return "\n".join([*lines, *checked]).rstrip()
 
@@ -418,9 +418,15 @@ class Comparison:
         lines = [line.strip() for line in self.answer]
         table = [heads, ["---"] * len(heads), *rows]
         cells = ["| " + " | ".join(cell.replace("|", "\\|") for cell in row) + " |" for row in table]
-        return "\n".join(
-            [*(f"{line}  " for line in lines), "", *cells, "", *(f"- {note}" for note in self.notes)]
-        ).rstrip()
+        notes = [f"- {note}" for note in [*self._not_printed(), *self.notes]]
+        return "\n".join([*(f"{line}  " for line in lines), "", *cells, "", *notes]).rstrip()
+
+    def _not_printed(self) -> list[str]:
+        """A line with the places and names of the models for which the printed table has no room."""
+        lines = list(enumerate(self.ranking.lines, 1))
+        rest = lines[MOST_LINES - 1 :] if len(lines) > MOST_LINES else []
+        names = [f"{place} {literal(line.name)}" for place, line in rest if line is not self.ranking.baseline]
+        return [f"not shown: {'; '.join(names)}"] if names else []
 
     # ------------------------------------------------------------ files
 

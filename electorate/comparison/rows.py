@@ -13,12 +13,12 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from electorate.data.coded_matrix import as_table, read_categories, read_matrix, widest_of
 from electorate.data.inputs import NO_ROWS, check_labels
+from electorate.data.row_subset import as_table, read_categories, read_matrix, widest_of
 from electorate.data.targets import check_targets, guess_task
+from electorate.exact import Floats
 
 OPTIONAL = ("weight", "group", "time")  # numbers of the rows that may be missing
-Floats = NDArray[np.float64]
 Places = NDArray[np.int64]  # positions of rows
 Parts = tuple[Places, Places]  # training rows and rows to test
 

@@ -19,11 +19,9 @@ from electorate.data import inputs
 from electorate.data.row_subset import take_rows
 from electorate.data.split import hash_text
 from electorate.data.targets import check_either
-from electorate.escape import literal
-from electorate.scans.scan import ScannedColumn, ScannedTable
-from electorate.scans.subset import Mask, SubsetSource, stacked, subset_of
-from electorate.training.callback_support import CallbackSupport
-from electorate.training.callbacks import ProgressBar
+from electorate.tables.scan import Mask, ScannedColumn, ScannedTable, SubsetSource, stacked, subset_of
+from electorate.text import literal
+from electorate.training.callbacks import CallbackSupport, ProgressBar
 from electorate.training.lazy_inputs import NotInMemoryError
 from electorate.training.scanned_rows import joined, require_columns
 

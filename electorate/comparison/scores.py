@@ -13,11 +13,11 @@ from electorate.comparison.report import align
 from electorate.data import inputs
 from electorate.data.cleaning import cleaned_target
 from electorate.data.targets import check_targets
-from electorate.escape import literal
-from electorate.stacking.pooling import pooled_decision
+from electorate.estimators.stacked import pooled_decision
+from electorate.exact import Floats
+from electorate.text import literal
 from electorate.theory.binomial import binomial_bound, binomial_floor
 
-Floats = NDArray[np.float64]
 GROUPS = 10  # of the calibration table
 MOST_CLASSES = 20  # of a confusion matrix that is printed
 

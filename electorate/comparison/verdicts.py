@@ -12,10 +12,10 @@ from typing import Literal
 import numpy as np
 from scipy import special
 
-from electorate.arrays import Bools, Floats, Ints
 from electorate.comparison.choice import MOST_MEMBERS, Chooser
 from electorate.comparison.estimate import RARE, Estimate, n_draws_for, rarest_share
 from electorate.comparison.out_of_fold import OutOfFold
+from electorate.exact import Bools, Floats, Ints
 
 TRAINING = 1.4  # variance of a mean difference over training sets and rows, relative to that over rows (measured)
 OWN_RATIO, FEW_MODELS = 0.1, 0.05  # see `training_factors`; with these few equal models are told apart in 5% of runs

@@ -24,7 +24,7 @@ from electorate.comparison.fits import Failed, Fit, FitRunner, Plan, Result
 from electorate.comparison.journal import ROWS, Journal, Store
 from electorate.comparison.rows import restore
 from electorate.comparison.schedule import Costs, Results, Schedule
-from electorate.escape import literal
+from electorate.text import literal
 
 SECONDS, SECONDS_ON_TERMINAL = 10.0, 0.1  # between two lines of progress
 LAST_LINES = 5  # of what a worker printed before it died

@@ -13,7 +13,7 @@ from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 
-from electorate.arrays import AnyArray
+from electorate.exact import AnyArray
 
 Result = TypeVar("Result")
 ReduceSteps = Generator["Reduce", Any, Result]

@@ -14,11 +14,11 @@ from typing import Any
 import numpy as np
 
 from electorate import kernels
-from electorate.arrays import Bools, Floats, Ints
 from electorate.cuda.device import Device
 from electorate.data.all_reduce import Max, Reduce, ReduceSteps, SortedUnion, run_locally
 from electorate.data.device_bins import Found, distinct_values, select_values, weights_there
 from electorate.data.table import Block, BlockReader, Categories, Table, float_parts, refuse_infinite
+from electorate.exact import Bools, Floats, Ints
 from electorate.threads import ThreadPool
 
 MOST_CATEGORIES = 254  # with the shared bin of the rest and the missing bin, 256

@@ -13,13 +13,12 @@ from typing import Any
 import narwhals.stable.v2 as nw
 import numpy as np
 
-from electorate.arrays import Floats
 from electorate.data.column_views import floats_of
 from electorate.data.date_text import ORDERS, PARTS, parse_date, part_of_dates
 from electorate.data.factors import Factors, factorise
-from electorate.data.number_text import DECIMALS, LONGEST_UNIT, NumberFormat
+from electorate.data.number_text import DECIMALS, LONGEST_UNIT, NumberFormat, merge_spellings, plain_spelling
 from electorate.data.sparse_format import check_sparse
-from electorate.data.spelling import merge_spellings, plain_spelling
+from electorate.exact import Floats
 from electorate.modelfile import expect
 
 Stored = dict[str, Any]

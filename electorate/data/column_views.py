@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from electorate.arrays import AnyArray, Bools, Floats
+from electorate.exact import AnyArray, Bools, Floats
 
 SHORT_CHUNK = 4096  # rows: columns whose chunks are shorter on average are copied into one piece
 

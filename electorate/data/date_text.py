@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from electorate.arrays import Floats, Ints
 from electorate.data.number_text import MOSTLY, is_placeholder
+from electorate.exact import Floats, Ints
 
 ORDERS = ("ymd", "mdy", "dmy")
 PARTS = ("days", "month", "weekday", "day", "hour")

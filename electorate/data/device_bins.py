@@ -5,10 +5,10 @@ from typing import Any
 
 import numpy as np
 
-from electorate.arrays import Floats, Ints
 from electorate.cuda.arrays import RowsThere
 from electorate.cuda.device import Device, rows_at_once
 from electorate.data.table import ArrayTable, StackedTable, Table
+from electorate.exact import Floats, Ints
 
 Found = tuple[Floats, Ints, bool]  # values, their weights, whether any is missing
 ONES = np.empty(0, dtype=np.int64)  # every row has the weight 1

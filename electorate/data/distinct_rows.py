@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from electorate.arrays import AnyArray, Floats, Ints
 from electorate.data.sparse_format import check_sparse
+from electorate.exact import AnyArray, Floats, Ints
 
 
 def mass_of(counts: Ints, given: float) -> Floats:

@@ -20,14 +20,13 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_array, column_or_1d, validate_data
 
 from electorate import kernels
-from electorate.arrays import AnyArray, Floats, Ints
 from electorate.cuda.arrays import is_there, rows_there, to_host
 from electorate.data.all_reduce import Reduce, ReduceSteps
-from electorate.data.factors import hold_texts, is_missing
-from electorate.data.label_codes import codes_of, distinct
+from electorate.data.factors import codes_of, distinct, hold_texts, is_missing
 from electorate.data.sparse_format import check_sparse
 from electorate.data.table import Table, ThereTable, read_table, refuse_infinite
 from electorate.data.weights import refuse_bad
+from electorate.exact import AnyArray, Floats, Ints
 
 MOST_CLASSES = 2**16 - 1  # labels are sorted as 16 bits
 EXACT_BITS = 1074 + 52

@@ -13,10 +13,10 @@ import numpy as np
 from scipy.sparse import issparse
 
 from electorate import kernels
-from electorate.arrays import AnyArray, Floats, Hashes, Ints
 from electorate.cuda.device import Device, hash_there
 from electorate.data.split import hash_rows, hash_text
 from electorate.data.table import float_parts
+from electorate.exact import AnyArray, Floats, Hashes, Ints
 from electorate.modelfile import Contents, require
 from electorate.threads import ThreadPool
 

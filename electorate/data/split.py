@@ -11,11 +11,11 @@ from typing import Any
 import numpy as np
 
 from electorate import kernels
-from electorate.arrays import Hashes, Ints
 from electorate.data.all_reduce import Gather, Max, Min, Reduce, ReduceSteps, SortedUnion, run_locally
 from electorate.data.bins import CELLS_PER_CALL, block_rows
 from electorate.data.table import Categories, Table, plain_array, read_table
 from electorate.data.weights import Weights
+from electorate.exact import Hashes, Ints
 
 NO_LEVELS = Categories(np.empty(0, dtype=object))
 BUCKET_BITS = 12  # of a hash

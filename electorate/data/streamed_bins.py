@@ -5,7 +5,6 @@ from contextlib import AbstractContextManager
 from functools import partial
 from typing import Any, Protocol
 
-from electorate.arrays import Ints
 from electorate.data.bins import (
     Bins,
     CountedLevels,
@@ -21,6 +20,7 @@ from electorate.data.bins import (
     thin_sketches,
 )
 from electorate.data.table import Table
+from electorate.exact import Ints
 from electorate.threads import ThreadPool
 
 COLUMNS_PER_PASS = 512  # the sketches of so many columns take a gigabyte at most

@@ -13,13 +13,13 @@ from typing import Any
 
 import numpy as np
 
-from electorate.arrays import AnyArray, Floats
 from electorate.cuda.arrays import RowsThere
 from electorate.cuda.device import FLOATS
 from electorate.data.all_reduce import SortedUnion
 from electorate.data.column_views import View, floats_of, in_one_piece, native_columns, parts_of, views_of
 from electorate.data.factors import Factors, as_numbers, factorise, hold_numbers, hold_texts, is_missing
 from electorate.data.sparse_format import check_sparse
+from electorate.exact import AnyArray, Floats
 
 ARROW_DICTIONARY = "dictionary<values=string, indices=int32, ordered=0>"
 Block = Floats

@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 
 from electorate import kernels
-from electorate.arrays import AnyArray, Floats, Hashes, Ints
 from electorate.data.all_reduce import Max, Reduce, ReduceSteps
 from electorate.data.bins import SKETCH_VALUES, Sketch
 from electorate.data.inputs import check_labels, check_n_rows, read_y, refuse_missing
+from electorate.exact import AnyArray, Floats, Hashes, Ints
 
 TARGET_BINS = 64
 MOST_INTEGER_CLASSES = 20  # integer targets with more distinct values are treated as regression

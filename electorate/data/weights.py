@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from electorate.arrays import Floats, Ints
 from electorate.data.all_reduce import Max, Min, Reduce, ReduceSteps, run_locally
+from electorate.exact import Floats, Ints
 
 MOST_BITS = 44  # more would not help: a float64 weight has 53, and sums of 2^18 rows must fit 62
 NO_CLASS_WEIGHT = "sample_weight is zero for every row (after class_weight): nothing is left to fit"

@@ -12,9 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from electorate import kernels
+from electorate.exact import Ints
 
 Array = NDArray[np.float64]
-Ints = NDArray[np.int64]
 FEW = 4096  # distinct targets of a leaf that may travel
 CELLS = 256  # looked at in one exchange, per leaf
 MOST_CELLS = 16 * CELLS  # where more are left nothing is gained by cutting on: what they hold travels

@@ -12,11 +12,12 @@ from numpy.typing import NDArray
 
 from electorate.cuda.device import Device
 from electorate.cuda.layouts import ALL_ROWS, PANEL, ROWS_PER_PART, Codes, Orders, Tree
+from electorate.engines.vote_bits import UNITS
+from electorate.exact import Ints
 from electorate.messages import SplitArrays
 
 FEWEST_ROWS = 1024  # of a task: fewer cost more in zeros than in sums
 MOST_TASKS = 528  # four per processor of the largest GPU
-Ints = NDArray[np.int64]
 
 
 class DeviceNode(NamedTuple):
@@ -154,3 +155,36 @@ def no_codes(device: Device, n_columns: int, n_rows: int, width: int) -> Codes:
     """Bytes for this many rows, to be filled."""
     n_words = -(-n_columns // 4)
     return Codes(device.xp.empty(n_words * n_rows, dtype=np.uint32), n_rows, 4 * n_words, width)
+
+
+# ---------------------------------------------------------------- votes
+
+
+class DeviceVotes:
+    """Awards y h of voters, as bytes where they are +-1. xp: the module of the device's arrays."""
+
+    def __init__(self, xp: Any) -> None:
+        self.xp = xp
+        self.awards: list[Any] = []
+
+    def __len__(self) -> int:
+        return len(self.awards)
+
+    def add(self, award: Any, signs: bool) -> None:
+        """signs: all awards of the voter are +-1."""
+        self.awards.append(award.astype(np.int8) if signs else award.copy())
+
+    def award(self, number: int) -> Any:
+        return self.awards[number]
+
+    def gains(self, number: int, size: float) -> Any:
+        """Size times award, on the grid of votes."""
+        return self.xp.rint(size * self.awards[number].astype(np.float64) * UNITS) / UNITS
+
+    def edge(self, number: int, grid: Any, times: Any) -> int:
+        """The sum of grid times award. A row that counts k times is rounded once."""
+        award = self.awards[number]
+        if award.dtype == np.int8:
+            return int((grid * award).sum())
+        units = self.xp.rint(award * (grid // times)).astype(np.int64)
+        return int((units * times).sum())

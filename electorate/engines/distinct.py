@@ -16,11 +16,11 @@ from electorate.data.weights import Weights
 from electorate.engines.rows import RowEngine
 from electorate.engines.shard import NOTHING, Examples, Shard, build_plain_shard, counts_of
 from electorate.engines.verbs import LocalShards
+from electorate.exact import Floats
 from electorate.messages import Change, Sums
 from electorate.threads import ThreadPool
 
 GRID = 2.0**44  # units of all weights together
-Floats = NDArray[np.float64]
 
 
 class OneShard(LocalShards):

@@ -10,8 +10,7 @@ from numpy.typing import NDArray
 
 from electorate.algorithms.protocol import Booster, Floors
 from electorate.data.bins import Bins
-from electorate.engines.formulas import formulas_of
-from electorate.engines.shard import Examples, as_sums, build_shard, count_searched
+from electorate.engines.shard import Examples, as_sums, build_shard, count_searched, formulas_of
 from electorate.engines.team import Team, search_nodes
 from electorate.engines.verbs import Engine, Histogram, LocalShards, Sides
 from electorate.kernels.layouts import ColumnLayout

@@ -6,9 +6,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from electorate import kernels
+from electorate.exact import Ints
 
 Array = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 
 class Stage:

@@ -20,7 +20,6 @@ from electorate.data.bins import CELLS_PER_CALL, Bins, block_rows, pad_edges, re
 from electorate.data.table import BlockReader, Table, plain_array, refuse_infinite
 from electorate.data.weights import Weights
 from electorate.engines.bundles import PER_GROUP, Bundles, TooManyError, groups_of, plans
-from electorate.engines.formulas import formulas_of
 from electorate.engines.packing import Packed, Packing
 from electorate.engines.vote_bits import StoredVotes
 from electorate.kernels.layouts import Formulas, LevelArrays, NodeArrays, NodeRows, RowArrays, ShardArrays
@@ -743,3 +742,28 @@ def sort_by_label(examples: Examples, low: int, high: int) -> tuple[NDArray[np.i
     weights = examples.weights
     real = weights.real[order] if weights.real is not None else None
     return order, starts, replace(weights, times=weights.times[order], real=real)
+
+
+# ---------------------------------------------------------------- formulas
+
+
+def formulas_of(booster: Booster, floors: Floors) -> Formulas | None:
+    """None where the booster has channels that only NumPy computes. All shards ask for the same ones in turn."""
+    global _last
+    last = _last  # read once: another thread may fit another model
+    if last[0] is not booster or last[1] is not floors:
+        last = _last = booster, floors, _formulas_of(booster, floors)
+    return last[2]
+
+
+_last: tuple[Booster | None, Floors | None, Formulas | None] = (None, None, None)
+
+
+def _formulas_of(booster: Booster, floors: Floors) -> Formulas | None:
+    table = []
+    for channel in booster.channels:
+        formula = channel.formula(floors)
+        if formula is None:
+            return None
+        table.append((formula[0], channel.row, *formula[1:]))
+    return Formulas(np.array(table, dtype=np.float64), booster.margin_row, booster.votes_row)

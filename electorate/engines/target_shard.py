@@ -26,9 +26,9 @@ from electorate.engines.shard import (
     Shard,
     encode_rows,
 )
+from electorate.exact import exp, log
 from electorate.kernels.layouts import NodeArrays, NodeRows, TargetWeights
 from electorate.messages import AppliedVoter, Moments, Split, SplitArrays, Sums
-from electorate.special import exp, log
 
 Array = NDArray[np.float64]
 Rewarding = Callable[[Array, Array], Array]  # awards, from predictions and targets

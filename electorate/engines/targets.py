@@ -25,8 +25,8 @@ from electorate.engines.target_shard import (
     build_targets,
 )
 from electorate.engines.verbs import GROWING, Grower, LocalShards, Merge, nothing, total
+from electorate.exact import exp, log
 from electorate.messages import AppliedVoter, Moments, Split, Sums
-from electorate.special import exp, log
 from electorate.threads import ThreadPool
 
 # ---------------------------------------------------------------- how the answers of shards become one

@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from electorate import kernels
-from electorate.arrays import Ints
 from electorate.engines.shard import CELLS_PER_HISTOGRAM, Growth, Shard
+from electorate.exact import Ints
 from electorate.kernels.layouts import (
     AddedStump,
     AddedTree,

@@ -3,11 +3,20 @@
 The voters so far are sorted by their predictions for each row, so that a round costs a pass over the rows.
 """
 
-import numpy as np
+from collections.abc import Sequence
+from itertools import pairwise
 
+import numpy as np
+from numpy.typing import NDArray
+
+from electorate.data.bins import Bins
 from electorate.engines.running_median import Stage
-from electorate.engines.target_shard import Array, TargetShard
-from electorate.messages import AppliedVoter, Moments
+from electorate.engines.shard import Examples
+from electorate.engines.target_shard import Array, SummedTargets, Targets, TargetShard
+from electorate.engines.targets import LocalTargets
+from electorate.exact import Floats
+from electorate.messages import AppliedVoter, Moments, Split, Sums
+from electorate.threads import ThreadPool
 
 VOTERS = 64  # that the buffers hold at first
 
@@ -40,3 +49,29 @@ class ValidationShard(TargetShard):
         weight = np.ones(len(self.y)) if self.real is None else self.real
         first = self._on_grid(weight * (self.errors / farthest), 0, len(weight))
         return Moments(int(self._on_grid(weight, 0, len(weight)).sum()), int(first.sum()), 0, farthest)
+
+
+# ---------------------------------------------------------------- residuals
+
+
+class Residuals(LocalTargets):
+    """The rows of this process that count. Vectors over them go shard by shard."""
+
+    def __init__(self, examples: Examples, target: Floats, bins: Bins, pool: ThreadPool, n_shards: int) -> None:
+        super().__init__(Targets(examples, target), bins, pool, n_shards)
+
+    @property
+    def target(self) -> Floats:
+        return np.concatenate([shard.y for shard in self.shards])
+
+    def sums(self, residual: Floats, low: float, high: float) -> Sums:
+        """Of weights, and of residuals as shares of the way from low to high."""
+        ends = np.cumsum([0, *(len(shard.y) for shard in self.shards)]).tolist()
+        for shard, (first, last) in zip(self.shards, pairwise(ends), strict=True):
+            shard.summed_targets = SummedTargets(residual[first:last], low, high)
+        found: Sums = self.call("weigh", 0.0, 0, True)
+        return found
+
+    def leaf_of_rows(self, splits: Sequence[Split], leaves: list[int]) -> NDArray[np.int32]:
+        """The leaf, by its place in `leaves`, of every row."""
+        return np.concatenate(self.pool.map(lambda shard: shard.leaf_of_rows(splits, leaves), self.shards))

@@ -18,9 +18,8 @@ from electorate import kernels
 from electorate.algorithms.protocol import NO_FLOORS, Booster, Floors
 from electorate.data.weights import Weights
 from electorate.engines.buffers import Buffers
-from electorate.engines.formulas import formulas_of
 from electorate.engines.packing import Packed
-from electorate.engines.shard import Answer
+from electorate.engines.shard import Answer, formulas_of
 from electorate.kernels.layouts import ColumnLayout, NodeRows
 from electorate.messages import ROOT, Change, LeftSides, NodeSplits, Split, SplitArrays, Sums
 from electorate.threads import PER_CELL, ThreadPool, work

@@ -2,10 +2,10 @@
 
 from electorate.algorithms.adaboost import AdaBoost
 from electorate.algorithms.protocol import Booster
-from electorate.arrays import Floats, Ints
 from electorate.estimators.classifier import StagewiseClassifier, samme_link, samme_probabilities
+from electorate.exact import Floats, Ints
 from electorate.model import decisions
-from electorate.model.links import Link
+from electorate.model.decisions import Link
 from electorate.theory import training as proved
 
 

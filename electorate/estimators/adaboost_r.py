@@ -3,8 +3,8 @@
 from electorate.algorithms.adaboost_r import AdaBoostR
 from electorate.algorithms.protocol import Booster
 from electorate.estimators.classifier import StagewiseClassifier
+from electorate.families.trees import Trees
 from electorate.theory import training as proved
-from electorate.voters.trees import Trees
 
 
 class AdaBoostRClassifier(StagewiseClassifier):

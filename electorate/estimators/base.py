@@ -17,19 +17,21 @@ from sklearn.metrics import accuracy_score, r2_score
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from electorate.arrays import AnyArray, Floats
 from electorate.cuda.arrays import is_there
 from electorate.data import inputs
 from electorate.data.cleaning import cleaned_target
 from electorate.data.seen_rows import Seen, seen_of
-from electorate.estimators.certified import Certified
+from electorate.estimators.guarantees import Certified
 from electorate.estimators.voting import ReadsRows
+from electorate.exact import AnyArray, Floats
 from electorate.export.exported import Exported
+from electorate.families.instances import TakesInstances
+from electorate.families.monotone import is_monotone
 from electorate.messages import WorkerLostError
 from electorate.model import files
 from electorate.modelfile import Contents
 from electorate.threads import ThreadPool, count_jobs, count_shards
-from electorate.training.callback_support import CallbackSupport, fit_context
+from electorate.training.callbacks import CallbackSupport, fit_context
 from electorate.training.classification import Here
 from electorate.training.dask_inputs import is_dask, open_cluster
 from electorate.training.devices import chosen_device, readable_errors, refuse_device
@@ -39,8 +41,6 @@ from electorate.training.rollback import Undoing
 from electorate.training.scanned_place import open_scan
 from electorate.training.scanned_rows import staged_scores
 from electorate.training.worker_data import GivenRows
-from electorate.voters.instances import TakesInstances
-from electorate.voters.monotone import is_monotone
 
 MOST_ATTEMPTS = 100  # of a fit whose workers keep getting lost
 Rows = tuple[Any, Any, Any]  # X, y, sample_weight

@@ -11,23 +11,23 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from electorate.algorithms.protocol import Booster
-from electorate.arrays import AnyArray, Floats
 from electorate.data import inputs
 from electorate.data.row_subset import take_rows
 from electorate.data.split import deal_rows
 from electorate.estimators.base import BoostedModel, StopsEarly
 from electorate.estimators.voting import VotingClassifier
+from electorate.exact import AnyArray, Floats
+from electorate.families.trees import Stumps
 from electorate.model.calibration import fit_temperature, log_probabilities, read_temperature
-from electorate.model.links import Link
+from electorate.model.decisions import Link
 from electorate.model.voter_outputs import count_rows
 from electorate.model.voter_view import Voters
 from electorate.modelfile import Contents
 from electorate.training.classification import fit_classifier, groups_of
 from electorate.training.devices import has_formulas
+from electorate.training.fit import warn_of_traps
 from electorate.training.lazy_inputs import refuse_lazy_for
-from electorate.training.traps import warn_of_traps
 from electorate.training.worker_data import NO_WEIGHT, ClassPlan, ClassWorkerData, Outline
-from electorate.voters.trees import Stumps
 
 FOLD_SEED = 1992  # of the hashes that deal rows to the folds of cross-fitting
 

@@ -17,18 +17,18 @@ from sklearn.utils.validation import check_is_fitted
 from electorate.algorithms.deepboost import DeepBoost
 from electorate.algorithms.losses import NAMED, log_slope
 from electorate.algorithms.protocol import Booster
-from electorate.arrays import Floats
 from electorate.estimators.classifier import RoundsClassifier
-from electorate.model.links import Link
+from electorate.exact import Floats
+from electorate.families.by_rows import ByRows
+from electorate.families.deepboost_search import DeepBoostSearch
+from electorate.families.priced_trees import Prices, shape_of
+from electorate.families.trees import Trees
+from electorate.model.decisions import Link
 from electorate.model.moves import first_moves
 from electorate.model.voter_view import Voters
 from electorate.theory import training as proved
 from electorate.theory.complexity import Shape
 from electorate.training.lazy_inputs import in_memory_only
-from electorate.voters.by_rows import ByRows
-from electorate.voters.deepboost_search import DeepBoostSearch
-from electorate.voters.prices import Prices, shape_of
-from electorate.voters.trees import Trees
 
 
 @dataclass(eq=False, repr=False, kw_only=True)

@@ -9,8 +9,8 @@ from electorate.algorithms.ebboost import EBBoost
 from electorate.algorithms.protocol import Booster
 from electorate.estimators.classifier import StagewiseClassifier
 from electorate.estimators.vadaboost import Penalised
+from electorate.families.ebboost_search import EBBoostSearch, refusal
 from electorate.theory import training as proved
-from electorate.voters.ebboost_search import EBBoostSearch, refusal
 
 
 class EBBoostClassifier(Penalised):

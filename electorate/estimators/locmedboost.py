@@ -10,8 +10,8 @@ from electorate.algorithms.locmedboost import LocMedBoost
 from electorate.algorithms.medboost import AdaptiveRho, ConstantRho, LowestEdge
 from electorate.algorithms.protocol import Booster
 from electorate.estimators.classifier import RoundsClassifier
+from electorate.families.rho_search import RhoSearch
 from electorate.theory import training as proved
-from electorate.voters.rho_search import RhoSearch
 
 RULES = {"lowest_edge": LowestEdge, "adaptive": AdaptiveRho}
 

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from electorate.algorithms.logistic_adaboost import LogisticAdaBoost
 from electorate.algorithms.protocol import Booster
 from electorate.estimators.classifier import StagewiseClassifier
+from electorate.families.trees import Trees
 from electorate.theory import training as proved
 from electorate.theory.bounds import LOGISTIC
-from electorate.voters.trees import Trees
 
 
 @dataclass(eq=False, repr=False, kw_only=True)

@@ -15,9 +15,9 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from electorate.algorithms.lpboost import Margin, hard, in_c, in_nu
 from electorate.algorithms.protocol import Booster
-from electorate.arrays import Floats
 from electorate.estimators.classifier import BoostedClassifier, _keep_winner, _two_probabilities, shares
-from electorate.model.links import Link
+from electorate.exact import Floats
+from electorate.model.decisions import Link
 from electorate.theory import training as proved
 from electorate.theory.bounds import HINGE
 from electorate.training.classification import groups_of

@@ -15,23 +15,23 @@ from sklearn.utils.validation import check_is_fitted
 
 from electorate.algorithms.costs import GivenCost, LinearCost, ZeroOneCost
 from electorate.algorithms.medboost import AdaptiveRho, ConstantRho, LowestEdge, MedBoost
-from electorate.arrays import Floats
 from electorate.data import inputs
 from electorate.data.bins import Bins
 from electorate.data.targets import check_targets
 from electorate.data.weights import read_weights
 from electorate.engines.running_median import Stage
 from electorate.estimators.regressor import BoostedRegressor
+from electorate.exact import Floats
+from electorate.families.columns import Columns
+from electorate.families.pool import Pool
+from electorate.families.regression_trees import DISTANCE, NO_TABLE, TABLE, WINDOW, Earning, RegressionTrees, windows
+from electorate.families.rho_search import Given, bumps
 from electorate.model.median import Votes, conformal_rank
 from electorate.theory import training as proved
 from electorate.training.dask_inputs import is_dask
 from electorate.training.lazy_inputs import in_memory_only, refuse_lazy_for, row_by_row
 from electorate.training.regression import Try
 from electorate.training.worker_data import TargetOutline
-from electorate.voters.columns import Columns
-from electorate.voters.confidence import Given, bumps
-from electorate.voters.pool import Pool
-from electorate.voters.regression_trees import DISTANCE, NO_TABLE, TABLE, WINDOW, Earning, RegressionTrees, windows
 
 EPS_SHARE = 0.5  # of the spread of the targets
 EPS_SHARE_ABSTAINING = 1.0  # with less, most leaves would lose more than they win, and abstain

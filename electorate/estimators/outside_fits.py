@@ -13,7 +13,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.base import clone, is_classifier
 
-from electorate.arrays import AnyArray, Floats, Ints
+from electorate.exact import AnyArray, Floats, Ints
 from electorate.model.float_model import SET_BITS, FloatTrees, LinearSum, rounded, smallest_type
 
 MODULES = {

@@ -14,18 +14,17 @@ from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from electorate.arrays import AnyArray, Floats
 from electorate.data import inputs, seen_rows
 from electorate.data.bins import reader
 from electorate.data.cleaning import Cleaning, cleaned
-from electorate.data.coded_matrix import read_categories, read_matrix
-from electorate.data.row_subset import take_rows
+from electorate.data.row_subset import read_categories, read_matrix, take_rows
 from electorate.data.table import Categories, SparseTable, Table
 from electorate.data.targets import check_targets
 from electorate.estimators import outside_fits
 from electorate.estimators.base import SavedModel
-from electorate.estimators.certified import Certified
 from electorate.estimators.classifier import calibrated_probabilities
+from electorate.estimators.guarantees import Certified
+from electorate.exact import AnyArray, Floats
 from electorate.model import file_parts, files
 from electorate.model.calibration import read_temperature
 from electorate.model.float_model import FloatTrees, LinearSum, decision_of, number_of, probabilities_of, read_form

@@ -17,13 +17,15 @@ from sklearn.utils import get_tags
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from electorate.algorithms.quadboost import PENALTIES, Penalty, WeightRules
-from electorate.algorithms.quadboost_bound import BOUNDS, theory_lam
+from electorate.algorithms.quadboost import BOUNDS, PENALTIES, Penalty, WeightRules, theory_lam
 from electorate.estimators.base import StopsEarly
 from electorate.estimators.classifier import RoundsClassifier
-from electorate.grid import UNITS
+from electorate.exact import UNITS
+from electorate.families.columns import Columns
+from electorate.families.pool import Pool
+from electorate.families.regression_trees import RegressionTrees
+from electorate.model.decisions import Link
 from electorate.model.foreign_ensemble import RowEnsemble
-from electorate.model.links import Link
 from electorate.model.moves import in_units
 from electorate.theory import training as proved
 from electorate.theory.bounds import QUADRATIC
@@ -33,9 +35,6 @@ from electorate.training.lazy_inputs import in_memory_only
 from electorate.training.quad_path import Path, Point, PoolProblem, points_along
 from electorate.training.quadratic import fit_quad_classifier
 from electorate.training.worker_data import Outline
-from electorate.voters.columns import Columns
-from electorate.voters.pool import Pool
-from electorate.voters.regression_trees import RegressionTrees
 
 
 @dataclass(eq=False, repr=False, kw_only=True)

@@ -20,17 +20,16 @@ from sklearn.utils.validation import check_is_fitted
 from electorate.data import inputs
 from electorate.data.row_subset import take_rows
 from electorate.estimators.base import Rows
-from electorate.estimators.certified import Certified
+from electorate.estimators.guarantees import Certified
 from electorate.estimators.quadboost import QuadBoostClassifier
 from electorate.export.exported import Exported
-from electorate.training.callback_support import CallbackSupport, fit_context
-from electorate.training.callbacks import Callback, reason_of
+from electorate.families.columns import Columns
+from electorate.families.instances import TakesInstances
+from electorate.families.pool import Pool
+from electorate.training.callbacks import Callback, CallbackSupport, fit_context, reason_of
 from electorate.training.lazy_inputs import refuse_lazy
 from electorate.training.quad_path import Point, PoolProblem, points_along
 from electorate.training.worker_data import NO_WEIGHT
-from electorate.voters.columns import Columns
-from electorate.voters.instances import TakesInstances
-from electorate.voters.pool import Pool
 
 VALUES = {"l1": np.logspace(-4, 0, 10), "l2": np.logspace(0, 3, 10), "linf": np.logspace(-4, -1, 10)}
 ROUNDS: dict[str | None, tuple[int, int]] = {None: (0, 3), "l2": (1, 5), "linf": (0, 5)}  # powers of ten

@@ -7,7 +7,6 @@ from numbers import Real
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import is_regressor
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
@@ -16,16 +15,14 @@ from electorate.algorithms.quadboost import WeightRules
 from electorate.estimators.base import StopsEarly
 from electorate.estimators.quadboost import QuadBoosted
 from electorate.estimators.regressor import TargetModel
-from electorate.grid import UNITS
+from electorate.exact import UNITS, Floats
+from electorate.families.columns import Columns
+from electorate.families.kernel_sections import KernelSections
+from electorate.families.pool import Pool
+from electorate.families.regression_trees import RegressionTrees
 from electorate.training.lazy_inputs import in_memory_only, refuse_lazy, row_by_row
 from electorate.training.quad_regression import fit_quad_regressor
 from electorate.training.worker_data import TargetOutline, TargetPlan
-from electorate.voters.columns import Columns
-from electorate.voters.kernel_sections import KernelSections
-from electorate.voters.pool import Pool
-from electorate.voters.regression_trees import RegressionTrees
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(eq=False, repr=False, kw_only=True)

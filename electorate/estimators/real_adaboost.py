@@ -8,11 +8,11 @@ from sklearn.utils._param_validation import Options, StrOptions
 
 from electorate.algorithms.protocol import Booster
 from electorate.algorithms.real_adaboost import RealAdaBoost
-from electorate.arrays import Floats
 from electorate.estimators.classifier import StagewiseClassifier, samme_link, samme_probabilities
-from electorate.model.links import Link
+from electorate.exact import Floats
+from electorate.families.trees import Trees
+from electorate.model.decisions import Link
 from electorate.theory import training as proved
-from electorate.voters.trees import Trees
 
 
 @dataclass(eq=False, repr=False, kw_only=True)

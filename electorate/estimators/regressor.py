@@ -10,13 +10,16 @@ from sklearn.base import RegressorMixin
 from sklearn.utils._param_validation import HasMethods
 from sklearn.utils.validation import check_is_fitted
 
-from electorate.arrays import Floats
 from electorate.cuda.arrays import RowsThere
 from electorate.data.bins import Bins
 from electorate.data.cleaning import cleaned
 from electorate.data.targets import check_targets
 from electorate.engines.running_median import Stage
 from electorate.estimators.base import StopsEarly
+from electorate.exact import Floats
+from electorate.families.columns import Columns
+from electorate.families.pool import Pool
+from electorate.families.regression_trees import RegressionTrees
 from electorate.model.device_votes import medians_there
 from electorate.model.median import Median, Votes
 from electorate.model.voter_view import Voters
@@ -25,9 +28,6 @@ from electorate.training.callbacks import Checkpoint
 from electorate.training.lazy_inputs import NotInMemoryError, in_batches, in_memory_only, is_scanned, row_by_row
 from electorate.training.regression import Try, fit_regressor
 from electorate.training.worker_data import TargetOutline, TargetPlan, TargetWorkerData, values_of
-from electorate.voters.columns import Columns
-from electorate.voters.pool import Pool
-from electorate.voters.regression_trees import RegressionTrees
 
 MOST_LEVELS = 6  # of a tree whose histograms are all stored; deeper ones are grown in parts
 Outputs = Callable[[int, int], tuple[Floats, Floats | None]]  # and confidences, of the rows from a to b

@@ -15,10 +15,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from electorate.algorithms.lpboost import in_nu
 from electorate.algorithms.totally_corrective import rlp
-from electorate.arrays import AnyArray, Floats
 from electorate.estimators.adaboost import AdaBoostClassifier
 from electorate.estimators.classifier import BoostedClassifier
 from electorate.estimators.lpboost import DEFAULT_NU, TotallyCorrectiveClassifier
+from electorate.exact import AnyArray, Floats
 from electorate.model.trace import Trace, joined_history
 from electorate.model.voter_outputs import VoterOutputs, rows_of
 from electorate.theory.bounds import HINGE

@@ -9,8 +9,8 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from electorate.algorithms.protocol import Booster
 from electorate.algorithms.vadaboost import VadaBoost
-from electorate.arrays import AnyArray
 from electorate.estimators.classifier import StagewiseClassifier
+from electorate.exact import AnyArray
 from electorate.modelfile import Contents, require
 from electorate.theory import training as proved
 from electorate.training.classification import validation_score

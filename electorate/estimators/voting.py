@@ -7,16 +7,16 @@ import numpy as np
 from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
-from electorate.arrays import AnyArray, Floats, Ints
 from electorate.cuda.arrays import RowsThere, here, taken
 from electorate.data import inputs
 from electorate.data.bins import reader
 from electorate.data.cleaning import Cleaning, cleaned
 from electorate.data.table import Table
+from electorate.exact import AnyArray, Floats, Ints
 from electorate.model import decisions
+from electorate.model.decisions import Link
 from electorate.model.device_votes import can_vote_there, votes_there
 from electorate.model.ensemble import Read
-from electorate.model.links import Link
 from electorate.threads import ThreadPool, count_jobs
 from electorate.training.lazy_inputs import in_batches, in_memory_only, is_scanned, row_by_row
 

@@ -6,8 +6,8 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from electorate.model.ensemble import LEAF, Ensemble
-from electorate.model.model_trees import model_trees
 from electorate.model.text import column_names
+from electorate.model.voter_view import model_trees
 from electorate.optional import dataframe
 
 

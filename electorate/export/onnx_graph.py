@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from electorate.arrays import AnyArray
+from electorate.exact import AnyArray
 from electorate.optional import optional
 
 OPSET, ML_OPSET, IR_VERSION = 21, 5, 10

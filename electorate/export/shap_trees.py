@@ -8,11 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from electorate.arrays import Bools, Floats
 from electorate.data.table import Categories
-from electorate.export.numbers import export_input
-from electorate.export.summed_trees import SummedTrees, summed_trees
-from electorate.grid import UNITS
+from electorate.exact import UNITS, Bools, Floats
+from electorate.export.summed_trees import SummedTrees, export_input, summed_trees
 from electorate.model.ensemble import LEAF
 from electorate.training.lazy_inputs import refuse_lazy_for
 

@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 
 from electorate.data.table import Categories
+from electorate.exact import UNITS
 from electorate.export.summed_trees import SummedTrees, summed_trees
-from electorate.grid import UNITS
 from electorate.model.ensemble import LEAF, tables_of
 
 LARGEST = "1.7976931348623157e308"

@@ -13,15 +13,22 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from electorate.arrays import AnyArray, Floats, Hashes
 from electorate.certified.certified_classifier import CertifiedClassifier
 from electorate.certified.cross_fitted import CrossFittedClassifier
 from electorate.data import inputs
 from electorate.data.bins import EXACT_VALUES, MOST_CATEGORIES
 from electorate.data.cleaning import cleaned_target
 from electorate.data.seen_rows import Seen, marks_of
-from electorate.estimators.certified import refuse_others
+from electorate.estimators.guarantees import refuse_others
 from electorate.estimators.peers import PeerModel
+from electorate.estimators.stacked import StackedModel
+from electorate.estimators.thinned import ThinnedClassifier
+from electorate.exact import AnyArray, Floats, Hashes
+from electorate.families.columns import Columns, ColumnVoter
+from electorate.families.pool import Pool
+from electorate.families.pool import Pool as StumpPool
+from electorate.families.rho_search import Bump, Sure
+from electorate.families.trees import Stumps
 from electorate.inspection.complexity_classes import (
     DistinctVoters,
     classes_of,
@@ -36,24 +43,22 @@ from electorate.inspection.margins import votes_of
 from electorate.model.ensemble import Ensemble
 from electorate.model.foreign_ensemble import RowEnsemble
 from electorate.model.voter_outputs import count_rows, rows_of
-from electorate.stacking.stacked import StackedModel
 from electorate.theory import bounds
 from electorate.theory.binomial import binomial_bound, priced_bound
 from electorate.theory.bounds import HINGE, Complexity, Counted, Drawn, Loss, Terms
 from electorate.theory.certificate import IID, Bound, Certificate, proved, refused
 from electorate.theory.complexity import Shape, log_trees, massart
 from electorate.theory.cross_fit import routed_bound
-from electorate.theory.dirichlet import dirichlet_bound
-from electorate.theory.pac_bayes import WeighedVote, gibbs_bound, margin_bound
-from electorate.theory.tandem import cantelli_bound, tandem_bound
+from electorate.theory.pac_bayes import (
+    WeighedVote,
+    cantelli_bound,
+    dirichlet_bound,
+    gibbs_bound,
+    margin_bound,
+    tandem_bound,
+)
 from electorate.theory.training import COST_3, MEAN_EXP
-from electorate.thinning import ThinnedClassifier
 from electorate.training.lazy_inputs import is_lazy, is_scanned, where_rows_are
-from electorate.voters.columns import Columns, ColumnVoter
-from electorate.voters.confidence import Bump, Sure
-from electorate.voters.pool import Pool
-from electorate.voters.pool import Pool as StumpPool
-from electorate.voters.trees import Stumps
 
 QUADBOOST = "QuadBoost paper, Theorem 1, p = 1"
 QUADBOOST_P = "QuadBoost paper, Theorem 1"

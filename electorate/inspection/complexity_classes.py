@@ -12,19 +12,19 @@ from typing import Any
 
 import numpy as np
 
-from electorate.arrays import Floats, Ints
+from electorate.exact import Floats, Ints
+from electorate.families.by_rows import Always
+from electorate.families.columns import Columns, ColumnVoter
+from electorate.families.kernel_sections import KernelSections
+from electorate.families.paired_stumps import PairedStumps
+from electorate.families.pool import Pool
+from electorate.families.rules import Rules
+from electorate.families.trees import Stumps, Trees
+from electorate.families.union import Union
 from electorate.model.ensemble import LEAF, Ensemble
 from electorate.model.text import monomial
 from electorate.theory import complexity
 from electorate.theory.complexity import Shape
-from electorate.voters.by_rows import Always
-from electorate.voters.columns import Columns, ColumnVoter
-from electorate.voters.kernel_sections import KernelSections
-from electorate.voters.paired_stumps import PairedStumps
-from electorate.voters.pool import Pool
-from electorate.voters.rules import Rules
-from electorate.voters.trees import Stumps, Trees
-from electorate.voters.union import Union
 
 DEEPEST = 62  # of trees: deeper ones have no more splits than any table has rows
 EVERY_LENGTH = 64  # of rules: up to this each length is a class, from there on each power of two

@@ -10,21 +10,20 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from electorate.arrays import Hashes
 from electorate.data import inputs
 from electorate.data.split import NO_LEVELS, hash_rows, hash_table, text_levels
-from electorate.estimators.certified import refuse_others
-from electorate.grid import UNITS
+from electorate.estimators.guarantees import refuse_others
+from electorate.exact import UNITS, Hashes
+from electorate.families.columns import Columns
+from electorate.families.pool import Pool
+from electorate.families.trees import Stumps
+from electorate.families.union import is_exhaustive
 from electorate.inspection.margins import has_log_odds
 from electorate.model.ensemble import LEAF, Ensemble
 from electorate.theory import training
 from electorate.theory.certificate import Bound, known, refused
 from electorate.theory.training import RATE, Convergence, Run
 from electorate.training.lazy_inputs import in_batches, is_scanned
-from electorate.voters.columns import Columns
-from electorate.voters.pool import Pool
-from electorate.voters.trees import Stumps
-from electorate.voters.union import is_exhaustive
 
 THETAS = (0.0, 0.25, 0.5)
 RHOS = (0.0, 0.25)

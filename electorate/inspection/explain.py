@@ -8,13 +8,13 @@ from sklearn.utils.validation import check_is_fitted
 
 from electorate.data.cleaning import clean_beforehand
 from electorate.data.row_subset import evenly_spaced, some_rows
-from electorate.escape import literal
+from electorate.estimators.stacked import StackedModel
 from electorate.inspection.importances import Importances, check_explainable, column_importances
 from electorate.inspection.row_explanation import RowExplanation, explain_median_row, explain_row
 from electorate.inspection.rule_table import RuleTable, rule_table
 from electorate.inspection.shapes import ShapeFunction, shape_functions
 from electorate.model.ensemble import Ensemble
-from electorate.stacking.stacked import StackedModel
+from electorate.text import literal
 from electorate.training.lazy_inputs import refuse_lazy_for
 
 MOST_ROWS = 2000  # that importances are computed from

@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 
 from electorate.algorithms.adaboost import AdaBoost
-from electorate.arrays import Ints
 from electorate.data import inputs
 from electorate.data.bins import Bins, find_bins
 from electorate.data.table import Table
@@ -19,14 +18,15 @@ from electorate.engines.memory import Threads
 from electorate.engines.rows import RowEngine
 from electorate.engines.shard import Examples
 from electorate.estimators.adaboost import AdaBoostClassifier
+from electorate.exact import Ints
+from electorate.families.by_rows import ByRows, RowVoterReader
+from electorate.families.priced_trees import shape_of
+from electorate.families.trees import Search
+from electorate.families.union import is_exhaustive, right_weight
 from electorate.theory import complexity
 from electorate.theory.complexity import Estimate, monte_carlo
 from electorate.threads import ThreadPool
 from electorate.training.lazy_inputs import refuse_lazy_for
-from electorate.voters.by_rows import ByRows, RowVoterReader
-from electorate.voters.prices import shape_of
-from electorate.voters.trees import Search
-from electorate.voters.union import is_exhaustive, right_weight
 
 Trial = tuple[Callable[[Ints], float], int, bool]  # agreement(signs) on n rows, n, whether it is exact
 

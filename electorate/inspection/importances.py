@@ -12,9 +12,9 @@ from scipy.sparse import issparse
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from electorate.arrays import Floats, Ints
 from electorate.data.cleaning import clean_beforehand
 from electorate.data.sparse_format import check_sparse
+from electorate.exact import Floats, Ints
 from electorate.inspection.margins import margins
 from electorate.model.text import column_names
 

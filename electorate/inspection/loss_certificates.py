@@ -8,14 +8,13 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from electorate.arrays import Ints
 from electorate.data import inputs
-from electorate.estimators.certified import refuse_others
+from electorate.estimators.guarantees import refuse_others
+from electorate.exact import Ints
 from electorate.inspection.certificates import CLOPPER, IID_OUT, LabelledRows, overlap
-from electorate.theory.binomial import binomial_bound
+from electorate.theory.binomial import binomial_bound, class_limits, clipped_log_losses, mean_bound, misranked
 from electorate.theory.bounds import Terms, total
 from electorate.theory.certificate import PROVED, VACUOUS, Bound, bound_called
-from electorate.theory.loss_bounds import class_limits, clipped_log_losses, mean_bound, misranked
 
 CHERNOFF = "Chernoff's bound, kl"
 HOEFFDING = "Hoeffding 1963 for pairs of rows, kl"

@@ -12,10 +12,9 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from electorate.algorithms.costs import GivenCost
-from electorate.arrays import Floats
 from electorate.data import inputs
 from electorate.estimators.medboost import COSTS
-from electorate.grid import UNITS
+from electorate.exact import UNITS, Floats
 from electorate.model.ensemble import LEAF, Ensemble
 from electorate.model.moves import Moves, Turn, changes, first_moves
 from electorate.theory.margins import KINDS, Graph, Margins, MarginTable, Proof, logistic, normalised

@@ -9,12 +9,11 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from electorate.arrays import Floats
 from electorate.data import inputs
-from electorate.grid import UNITS
+from electorate.exact import UNITS, Floats
 from electorate.model.ensemble import Ensemble
-from electorate.model.model_trees import model_trees
 from electorate.model.text import Rule, Words
+from electorate.model.voter_view import model_trees
 from electorate.optional import dataframe
 from electorate.training.lazy_inputs import refuse_lazy_for
 

@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from electorate.arrays import Floats, Ints
-from electorate.grid import UNITS
+from electorate.exact import UNITS, Floats, Ints
 from electorate.model.ensemble import Ensemble, tables_of
 from electorate.model.text import column_names
 from electorate.training.lazy_inputs import refuse_lazy_for

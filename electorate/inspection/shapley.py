@@ -11,9 +11,8 @@ from typing import Any
 import numpy as np
 from scipy.special import comb
 
-from electorate.arrays import Floats, Hashes, Ints
+from electorate.exact import UNITS, Floats, Hashes, Ints
 from electorate.export.summed_trees import summed_trees
-from electorate.grid import UNITS
 from electorate.model.ensemble import Ensemble, tables_of
 from electorate.model.text import Path, leaf_paths
 from electorate.threads import ThreadPool, count_jobs

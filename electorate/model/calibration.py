@@ -11,8 +11,8 @@ import numpy as np
 from scipy.optimize import minimize_scalar
 from scipy.special import log_expit, log_softmax
 
-from electorate.arrays import Floats, Ints
 from electorate.data.weights import read_weights
+from electorate.exact import Floats, Ints
 from electorate.model.decisions import ABSENT
 from electorate.modelfile import Contents, expect, require
 

@@ -11,14 +11,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from electorate.algorithms.protocol import Booster, Step
-from electorate.arrays import AnyArray, Floats, Ints
 from electorate.data.bins import Bins
+from electorate.exact import AnyArray, Floats, Ints
+from electorate.families.splits import FEW
+from electorate.families.trees import Voter
+from electorate.families.wrapped import LeafOutputs
 from electorate.messages import Change, Split, SplitArrays, StoredVoter
 from electorate.model.ensemble import LEAF, SET_WIDTH, Ensemble
 from electorate.model.trace import Row, Trace
-from electorate.voters.leaves import FEW
-from electorate.voters.trees import Voter
-from electorate.voters.wrapped import LeafOutputs
 
 T = TypeVar("T")
 

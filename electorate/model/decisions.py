@@ -3,12 +3,11 @@
 Votes may be on a device: operators only, so that decisions stay there.
 """
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from electorate.arrays import Floats, Ints
-from electorate.grid import UNITS
+from electorate.exact import UNITS, Floats, Ints
 
 ABSENT = -1e6  # the decision about a class that is not in the training rows
 
@@ -46,3 +45,18 @@ def for_all_classes(decision: Any, places: Ints, n_classes: int) -> Floats:
     found = np.full((len(decision), n_classes), ABSENT)
     found[:, places] = decision if len(places) > 1 else 0.0
     return found
+
+
+# ---------------------------------------------------------------- links
+
+
+class Link(NamedTuple):
+    """The probability of a class by its decision d, for two classes that of the second; u is scale * d.
+
+    kind: "logistic", 1 / (1 + exp(-u)); "ramp", (1 + u) / 2 between 0 and 1; "odds", s(1 + u) / (s(1 + u) + s(1 - u))
+    with the logistic function s. For more than two classes these are divided by their sum. "softmax": exp(u) divided by
+    the sum of exp(u) over the classes.
+    """
+
+    kind: str
+    scale: float

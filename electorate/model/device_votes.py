@@ -9,7 +9,7 @@ from electorate.cuda.arrays import RowsThere
 from electorate.cuda.device import BYTES_AT_ONCE, Device, rows_at_once
 from electorate.data.bins import block_rows, reader
 from electorate.data.table import Categories, Table
-from electorate.grid import UNITS
+from electorate.exact import UNITS
 from electorate.model.ensemble import LEAF, Ensemble, tables_of
 from electorate.model.median import Median
 

@@ -14,9 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from electorate import kernels
-from electorate.arrays import AnyArray, Bools, Floats, Ints
 from electorate.data.bins import block_rows, pad_edges, similar_sizes
-from electorate.grid import UNITS
+from electorate.exact import UNITS, AnyArray, Bools, Floats, Ints
 from electorate.model.masks import MISSING, Masks
 from electorate.threads import ThreadPool
 

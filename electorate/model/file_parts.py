@@ -9,10 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from electorate.arrays import AnyArray, Ints
 from electorate.data.bins import MOST_CATEGORIES, Bins
 from electorate.data.table import Categories
-from electorate.grid import LONGEST
+from electorate.exact import LONGEST, AnyArray, Ints
 from electorate.model.ensemble import ARRAY_TYPES, LEAF, ArrayType, Ensemble
 from electorate.modelfile import Contents, expect, meta_value, require
 

@@ -14,12 +14,13 @@ from typing import Any
 import numpy as np
 
 from electorate import modelfile
-from electorate.arrays import AnyArray
 from electorate.data import seen_rows
 from electorate.data.bins import Bins
 from electorate.data.cleaning import read_cleaning
 from electorate.data.table import Categories
-from electorate.grid import LONGEST
+from electorate.exact import LONGEST, AnyArray
+from electorate.families.finite_regressors import ColumnPredictor
+from electorate.families.rho_search import Bump, Sure
 from electorate.model import file_parts as parts
 from electorate.model.ensemble import LEAF, Ensemble
 from electorate.model.foreign_ensemble import RowEnsemble
@@ -29,8 +30,6 @@ from electorate.model.moves import Moves
 from electorate.model.stored_parameters import decode_confidence, decode_parameters, encode_parameters
 from electorate.modelfile import Contents, blaming, expect, meta_value, require
 from electorate.registry import WRITTEN
-from electorate.voters.confidence import Bump, Sure
-from electorate.voters.finite_regressors import ColumnPredictor
 
 Arrays = dict[str, AnyArray]
 HISTORY = "history."

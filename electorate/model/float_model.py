@@ -14,7 +14,7 @@ from scipy import sparse
 from scipy.special import expit
 
 from electorate import kernels
-from electorate.arrays import AnyArray, Floats, Ints
+from electorate.exact import AnyArray, Floats, Ints
 from electorate.modelfile import Contents, expect, meta_value, require
 from electorate.threads import ThreadPool
 

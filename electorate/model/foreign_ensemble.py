@@ -12,14 +12,13 @@ import numpy as np
 from sklearn.dummy import DummyClassifier
 from sklearn.utils.validation import check_is_fitted
 
-from electorate.arrays import AnyArray, Floats, Ints
-from electorate.grid import UNITS
+from electorate.exact import UNITS, AnyArray, Floats, Ints
+from electorate.families.by_rows import Always, RowVoterReader
+from electorate.families.wrapped import ClassifierReader
 from electorate.model.casting import Cast, in_rounds
 from electorate.model.ensemble import ARRAY_TYPES
 from electorate.model.file_parts import check_voters, check_votes, read_arrays
 from electorate.modelfile import Contents, expect
-from electorate.voters.by_rows import Always, RowVoterReader
-from electorate.voters.wrapped import ClassifierReader
 
 OWN_ARRAYS = {name: ARRAY_TYPES[name] for name in ("steps", "rounds", "about")}
 

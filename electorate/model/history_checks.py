@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from electorate.arrays import AnyArray, Floats
+from electorate.exact import AnyArray, Floats
 from electorate.model.ensemble import NODE_ARRAYS, Ensemble
 from electorate.model.foreign_ensemble import RowEnsemble
 from electorate.model.moves import first_moves

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from electorate.arrays import Ints
+from electorate.exact import Ints
 
 if TYPE_CHECKING:
     from electorate.model.ensemble import Ensemble

@@ -15,13 +15,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from electorate import kernels
-from electorate.arrays import Floats, Ints
 from electorate.engines.running_median import Stage, needs, outside
-from electorate.grid import UNITS
+from electorate.exact import UNITS, Floats, Ints
+from electorate.families.wrapped import own_confidences
 from electorate.model.ensemble import LEAF, Ensemble
 from electorate.model.foreign_ensemble import fitted_importances
 from electorate.threads import ThreadPool
-from electorate.voters.wrapped import own_confidences
 
 CELLS_AT_ONCE = 2**17  # outputs in a block: they stay in the cache
 CELLS_ELSEWHERE = 2**22  # of third-party regressors, whose calls are slow

@@ -12,8 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from electorate.arrays import AnyArray, Floats, Ints
-from electorate.grid import LONGEST, UNITS
+from electorate.exact import LONGEST, UNITS, AnyArray, Floats, Ints
 from electorate.model.ensemble import ArrayType, Ensemble
 from electorate.model.file_parts import check_rounds, read_arrays
 from electorate.model.trace import Trace

@@ -15,9 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from electorate import modelfile
-from electorate.arrays import Floats, Ints
 from electorate.data.bins import Bins, reader
 from electorate.data.table import ArrowTable, read_table, refuse_infinite
+from electorate.exact import Floats, Ints
 from electorate.model import decisions
 from electorate.model import file_parts as parts
 from electorate.model.ensemble import Ensemble, tables_of

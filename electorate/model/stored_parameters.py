@@ -20,9 +20,9 @@ from typing import Any
 
 import numpy as np
 
+from electorate.families.rho_search import Bump, Sure
 from electorate.modelfile import check_json, expect
 from electorate.registry import FAMILIES
-from electorate.voters.confidence import Bump, Sure
 
 NOT_FINITE = {"inf": math.inf, "-inf": -math.inf, "nan": math.nan}
 DEEPEST = 12  # lists and families inside each other: far more than any parameter needs

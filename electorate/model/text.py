@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from electorate.arrays import Bools, Floats
+from electorate.exact import Bools, Floats
 from electorate.model.ensemble import LEAF, Ensemble
 
 MOST_CHARACTERS = 1 << 24  # of all rules that are written at once

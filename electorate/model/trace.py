@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from electorate.arrays import AnyArray, Floats, Ints
+from electorate.exact import AnyArray, Floats, Ints
 
 Row = dict[str, float]
 Move = tuple[int, float]  # voter, its weight after the move

@@ -9,9 +9,8 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import validate_data
 
-from electorate.arrays import Floats
 from electorate.data.sparse_format import check_sparse
-from electorate.grid import UNITS
+from electorate.exact import UNITS, Floats
 from electorate.model.casting import in_rounds
 from electorate.model.ensemble import Ensemble
 from electorate.model.foreign_ensemble import (

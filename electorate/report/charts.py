@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from electorate.arrays import Ints
+from electorate.exact import Ints
 from electorate.report.page import Chart, rounded
 
 MOST_POINTS = 160  # of a line

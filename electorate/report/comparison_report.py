@@ -12,7 +12,7 @@ from electorate.data.split import hash_rows
 from electorate.report import charts
 from electorate.report.html_report import MOST_SHUFFLED, add_code, how_section, model_sections, training_sections
 from electorate.report.page import ReportSection, code, grid, render, text
-from electorate.safe_write import write_text
+from electorate.text import write_text
 
 SLACK, MOST_SECONDS = 1.0, 300.0  # after a time limit; without one
 SECONDS_OF_A_COLUMN = 1e-3  # to describe it

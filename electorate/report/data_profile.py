@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from electorate.arrays import Ints
 from electorate.data.table import Categories, Table
+from electorate.exact import Ints
 from electorate.report.page import number
 
 

@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterable
 from itertools import cycle
 from typing import Any, Self
 
-from electorate.arrays import Floats
-from electorate.escape import literal
+from electorate.exact import Floats
 from electorate.optional import optional
+from electorate.text import literal
 
 # Colours for the colour-blind, each with its own dashes, which remain in grey.
 LINES: list[tuple[str, Any]] = [

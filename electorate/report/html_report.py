@@ -9,10 +9,10 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from electorate import __version__
-from electorate.checkup.check_up import check_up
 from electorate.data.cleaning import clean_beforehand
 from electorate.data.inputs import check_table
 from electorate.data.row_subset import some_rows
+from electorate.inspection.check_up import check_up
 from electorate.inspection.importances import check_explainable, column_importances
 from electorate.model.text import column_names
 from electorate.registry import MODULES
@@ -26,7 +26,7 @@ from electorate.report.sections import (
     rounds_section,
     rules_section,
 )
-from electorate.safe_write import write_text
+from electorate.text import write_text
 from electorate.training.lazy_inputs import refuse_lazy_for
 
 MOST_ROWS = 5000  # for curves by rounds

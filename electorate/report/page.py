@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from importlib.resources import files
 from typing import Any
 
-from electorate.escape import literal
+from electorate.text import literal
 
 DIGITS = 4  # of numbers in charts
 BUTTON = "<button id='theme' type='button' hidden>Dark / light</button>"

@@ -10,11 +10,10 @@ import narwhals.stable.v2 as nw
 import numpy as np
 from scipy.sparse import issparse
 
-from electorate.arrays import Floats
 from electorate.data.column_views import floats_of
 from electorate.data.sparse_format import check_sparse
-from electorate.estimators.certified import refuse_without
-from electorate.grid import UNITS
+from electorate.estimators.guarantees import refuse_without
+from electorate.exact import UNITS, Floats
 from electorate.model.median import Votes
 from electorate.report.drawing import Display, finish, plain, pyplot
 from electorate.training.lazy_inputs import refuse_lazy_for

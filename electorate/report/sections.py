@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 from sklearn.metrics import roc_auc_score, roc_curve
 
-from electorate.arrays import AnyArray, Bools, Floats
 from electorate.data.row_subset import evenly_spaced, take_rows
+from electorate.exact import AnyArray, Bools, Floats
 from electorate.inspection.convergence import convergence
 from electorate.inspection.importances import Importances, ShuffledRows
 from electorate.inspection.margins import staged_margins

@@ -7,8 +7,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
-from electorate.escape import literal
 from electorate.tables.source import MemoryWatch, OpenedSource, Source, TableError, arrow
+from electorate.text import literal
 
 ROWS_AT_ONCE = 65_536
 CELLS_AT_ONCE = 2**23

@@ -15,12 +15,12 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from electorate.arrays import AnyArray, Floats
 from electorate.data.number_text import guess_number_format, is_placeholder
-from electorate.escape import literal
+from electorate.exact import AnyArray, Floats
 from electorate.tables import binary
 from electorate.tables.source import MemoryWatch, Source, TableError, arrow
 from electorate.tables.text import AS_TEXT, BlockLocator, Parser, RowLocator, TextBlock, TextTable, not_a_number
+from electorate.text import literal
 
 Locator = RowLocator | BlockLocator
 Part = TypeVar("Part")

@@ -12,10 +12,10 @@ from collections.abc import Iterator
 from itertools import islice
 from typing import Any, NamedTuple
 
-from electorate.arrays import Ints
 from electorate.data.factors import as_number
-from electorate.escape import literal
+from electorate.exact import Ints
 from electorate.tables.source import Source, TableError, arrow
+from electorate.text import literal
 
 OTHER_SEPARATORS = (";", "\t", "|", ",")
 LONGEST_HEADER = 64 * 2**20

@@ -11,10 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from electorate.arrays import AnyArray
-from electorate.escape import FORMULA, NUMBER, cell
-from electorate.safe_write import naming_full_disk, writing
+from electorate.exact import AnyArray
 from electorate.tables.source import arrow, format_of
+from electorate.text import FORMULA, NUMBER, cell, naming_full_disk, writing
 
 
 @contextmanager

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import gammaln
 
-from electorate.arrays import Floats
+from electorate.exact import Floats
 
 Terms = dict[str, float]
 

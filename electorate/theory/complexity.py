@@ -10,8 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from electorate.arrays import Ints
-from electorate.special import log, log2
+from electorate.exact import Ints, log, log2
 
 DEEPEST = 900  # 2^depth stays within float64; the complexity of such trees is far beyond 1 for any table
 

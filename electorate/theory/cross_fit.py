@@ -17,7 +17,7 @@ import numpy as np
 from scipy.optimize import minimize_scalar
 from scipy.special import betaincc, ndtri
 
-from electorate.arrays import Bools, Floats, Hashes, Ints
+from electorate.exact import Bools, Floats, Hashes, Ints
 from electorate.theory.binomial import binomial_bound, priced_bound
 from electorate.theory.bounds import Terms
 

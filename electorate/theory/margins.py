@@ -14,8 +14,8 @@ import numpy as np
 from scipy.integrate import quad
 from scipy.special import logsumexp
 
-from electorate.arrays import Floats
-from electorate.escape import literal
+from electorate.exact import Floats
+from electorate.text import literal
 
 KINDS = ("normalised", "logistic", "award")
 SLACK = 1e-6  # of a logarithm: sums on the grid against sums of floats

@@ -9,9 +9,10 @@ import math
 from dataclasses import dataclass, field
 
 import numpy as np
-from scipy.special import gammaln
+from scipy.optimize import minimize_scalar
+from scipy.special import digamma, gammaln
 
-from electorate.arrays import Floats
+from electorate.exact import Floats
 from electorate.theory.bounds import Terms, total
 
 FEWEST = 8  # rows: Maurer's lemma needs them
@@ -116,3 +117,73 @@ def _margin_terms(vote: WeighedVote, margin: float, drawn: int, delta: float) ->
         "at margin": margin,
         "at drawn": float(drawn),
     }
+
+
+# ---------------------------------------------------------------- second-order bounds
+
+
+def tandem_bound(vote: WeighedVote, delta: float) -> Terms:
+    """P(q >= 1/2) <= 4 E q^2 (Masegosa et al. 2020)."""
+    observed = float(np.mean(vote.losses**2))
+    upper = kl_upper(observed, vote.budget(delta, 2.0))
+    return {"tandem loss": 4 * observed, "complexity": 4 * (upper - observed)}
+
+
+def cantelli_bound(vote: WeighedVote, delta: float) -> Terms:
+    """P(q >= 1/2) <= E (q - mu)^2 / (1/2 - mu)^2 for every mu < 1/2 (Wu et al. 2021).
+
+    Half of delta bounds E q^2 from above, half bounds E q from below where mu > 0; mu is then free.
+    """
+    first, second = float(vote.losses.mean()), float(np.mean(vote.losses**2))
+    upper = kl_upper(second, vote.budget(delta / 2, 2.0))
+    lower = kl_lower(first, vote.budget(delta / 2))
+
+    def at(mu: float, mean: float, square: float) -> float:
+        return (square - 2 * mu * mean + mu**2) / (0.5 - mu) ** 2
+
+    # for mu < 0 the mean would be needed from above; mu = 0 is the tandem bound
+    best = minimize_scalar(lambda mu: at(mu, lower, upper), bounds=(0.0, 0.4999), method="bounded").x
+    mu = min((0.0, float(best)), key=lambda mu: at(mu, lower, upper))
+    observed = at(mu, first, second)
+    return {"variance": observed, "complexity": at(mu, lower, upper) - observed, "at mu": mu}
+
+
+# ---------------------------------------------------------------- Dirichlet margins
+
+CONCENTRATIONS: Floats = np.exp2(np.arange(41) / 2)  # K: the posterior may be chosen freely
+DIRICHLET_MARGINS: Floats = np.exp2(-np.arange(1.0, 9.0))  # of a drawn vote: each has an equal part of delta
+VACUOUS = 1e6  # kl that proves nothing: for too few rows
+CELLS = 4000  # of the margins from -1 to 1, which are rounded down
+
+
+def dirichlet_bound(vote: WeighedVote, delta: float) -> Terms:
+    """The vote is wrong only where most drawn votes have a small margin: at the best K and margin."""
+    cells, counts = np.unique(np.floor(vote.margins * (CELLS // 2)), return_counts=True)
+    margins, part = cells / (CELLS // 2), delta / len(DIRICHLET_MARGINS)
+    paid = (vote.budget(part, divergence=dirichlet_divergence(vote, k)) for k in CONCENTRATIONS)
+    budgets = np.minimum(list(paid), VACUOUS)
+    beyond = np.maximum(margins - DIRICHLET_MARGINS[:, None], 0.0)  # [margin, cell]
+    drawn = np.array([(tail(beyond, k) @ counts) / vote.n for k in CONCENTRATIONS])  # [concentration, margin]
+    least = 1 - tail(DIRICHLET_MARGINS, CONCENTRATIONS[:, None])  # of the votes drawn for a row that is wrong
+    near = (drawn + np.sqrt(2 * drawn * budgets[:, None]) + 2 * budgets[:, None]) / least  # above kl's, to choose by
+    k, margin = np.unravel_index(int(np.argmin(near)), near.shape)
+    observed, share = float(drawn[k, margin]), float(least[k, margin])
+    return {
+        "drawn margins": observed / share,
+        "complexity": (kl_upper(min(1.0, observed), float(budgets[k])) - observed) / share,
+        "at margin": float(DIRICHLET_MARGINS[margin]),
+        "at concentration": float(CONCENTRATIONS[k]),
+    }
+
+
+def tail(distance: Floats, concentration: Floats | float) -> Floats:
+    """P(the margin of a drawn vote is so far below the vote's own), at most; 1 at distance 0."""
+    return np.asarray(np.exp(-(concentration + 1) * np.square(distance) / 2))
+
+
+def dirichlet_divergence(vote: WeighedVote, concentration: float) -> float:
+    """KL of the drawn weights from the prior: voters and signs, and Dirichlet(K theta) from Dirichlet(1, ..., 1)."""
+    alpha = concentration * vote.shares
+    from_uniform = gammaln(concentration) - gammaln(alpha).sum() - gammaln(len(alpha))
+    moved = (alpha - 1) @ (digamma(alpha) - digamma(concentration))
+    return vote.choice + max(0.0, float(from_uniform + moved))

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from electorate.arrays import AnyArray, Floats
+from electorate.exact import AnyArray, Floats
 from electorate.optional import optional
 from electorate.theory.bounds import EXPONENTIAL, Loss
 

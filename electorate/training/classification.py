@@ -10,11 +10,14 @@ from typing import Any
 
 import numpy as np
 
-from electorate.arrays import AnyArray, Ints
 from electorate.data import inputs
 from electorate.data.all_reduce import run_locally
 from electorate.data.bins import Bins, no_bins
 from electorate.engines.rows import RowEngine
+from electorate.exact import AnyArray, Ints
+from electorate.families.by_rows import ByRows, RowVoterReader
+from electorate.families.monotone import is_monotone
+from electorate.families.wrapped import ClassifierReader, Wrapped
 from electorate.model.casting import PastRun, casts_of, from_casts
 from electorate.model.foreign_ensemble import ForeignEnsemble, RowEnsemble
 from electorate.model.text import column_names
@@ -24,9 +27,6 @@ from electorate.training.fit import Bench, casts_of_run, common_attributes, past
 from electorate.training.run import OTHER_DATA, Patience, Watcher, run
 from electorate.training.stagewise import Stagewise, StagewiseSetting, ValidationScore
 from electorate.training.worker_data import ClassWorkerData, Outline
-from electorate.voters.by_rows import ByRows, RowVoterReader
-from electorate.voters.monotone import is_monotone
-from electorate.voters.wrapped import ClassifierReader, Wrapped
 
 NO_BINS = no_bins(0)
 Group = tuple[int | None, Ints | None]  # the label that is fitted against the rest, and [label] as 0 or 1

@@ -14,19 +14,18 @@ import numpy as np
 from electorate.algorithms.lpboost import Margin
 from electorate.algorithms.protocol import Step
 from electorate.algorithms.solvers.linear import Master, master_of
-from electorate.arrays import Floats, Ints
 from electorate.data.bins import Bins
 from electorate.engines.distinct import DistinctBins, DistinctRows, distinct_rows
-from electorate.grid import on_grid
+from electorate.exact import Floats, Ints, on_grid
+from electorate.families.by_rows import ByRows
+from electorate.families.trees import Search, Voter
+from electorate.families.wrapped import Wrapped
 from electorate.model.casting import Cast, PastRun
 from electorate.model.text import column_names
 from electorate.model.trace import Trace
 from electorate.training.classification import Group, LabelBench, find_bins, row_reader
 from electorate.training.stagewise import ALMOST_NOTHING
 from electorate.training.worker_data import Outline
-from electorate.voters.by_rows import ByRows
-from electorate.voters.trees import Search, Voter
-from electorate.voters.wrapped import Wrapped
 
 TWO = np.arange(2)
 COLUMNS = ("step", "edge", "error", "objective", "gap", "train_error", "n_voters", "seconds", "kept")

@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_array, validate_data
 
-from electorate.arrays import AnyArray, Floats
 from electorate.cuda.arrays import is_there, rows_there
 from electorate.cuda.device import open_device
 from electorate.data import inputs
 from electorate.data.table import StackedTable, Table, ThereTable, read_table
 from electorate.data.targets import check_targets
+from electorate.exact import AnyArray, Floats
 from electorate.optional import optional
 from electorate.threads import ThreadPool
 from electorate.training.worker_data import GivenRows, TargetWorkerData, WorkerData

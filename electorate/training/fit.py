@@ -3,12 +3,15 @@
 Shared by all algorithms: resuming, watchers, callbacks, and the attributes of the model.
 """
 
+import warnings
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
 from sklearn.utils import check_random_state
 
 from electorate.model.casting import PastRun
+from electorate.model.ensemble import Ensemble
 from electorate.model.trace import Trace, joined_history
 from electorate.training.callbacks import Checkpoint, Hooks
 from electorate.training.run import Method, Watcher, run
@@ -140,3 +143,28 @@ def validation_seed(model: Any) -> int:
         seed = check_random_state(model.random_state).randint(2**31 - 1)
     model._validation_seed = int(seed)
     return int(seed)
+
+
+# ---------------------------------------------------------------- warnings
+
+STUMP = 3  # nodes
+LOST = 0.5  # of the error of guessing: from here on, stumps do not separate the classes
+
+
+def warn_of_traps(model: Any) -> None:
+    """Warn if a fitted classifier has one of these problems; the warning says what to use instead."""
+    ensemble = model.ensemble_
+    if not isinstance(ensemble, Ensemble) or not ensemble.n_voters:
+        return
+    name, largest = type(model).__name__, int(np.diff(ensemble.offsets).max())
+    if model.stop_reason_ == "perfect_voter" and model._n_rounds == 1 and largest > STUMP:
+        found = "the first tree classifies every training row correctly, so the vote ends after one round"
+        todo = "use a smaller max_depth, for example Trees(3), or RealAdaBoostClassifier(Trees(3), step=1)"
+        warnings.warn(f"{name}: {found} and the model is that one tree: {todo}.", UserWarning, stacklevel=7)
+    n_classes, errors = model.n_classes_, model.history_.get("train_error", ())
+    if n_classes > 2 and not model._one_vs_rest and largest <= STUMP and len(errors):
+        error = float(errors[-1])
+        if error > LOST * (1 - 1 / n_classes):
+            found = f"stumps have two leaves and do not tell {n_classes} classes apart (training error {error:.2f})"
+            todo = "use deeper voters, for example Trees(3), or AdaBoostRClassifier, which fits one class at a time"
+            warnings.warn(f"{name}: {found}: {todo}.", UserWarning, stacklevel=7)

@@ -11,7 +11,7 @@ import numpy as np
 
 from electorate.cuda.arrays import RowsThere, is_there, like, rows_there, to_host
 from electorate.data.inputs import NO_ROWS
-from electorate.scans.scan import ScannedTable
+from electorate.tables.scan import ScannedTable
 from electorate.training.dask_inputs import is_dask, mapped
 
 DASK = "X is a Dask collection: fit on X.compute() and y.compute()"

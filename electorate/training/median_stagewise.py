@@ -14,17 +14,15 @@ import numpy as np
 
 from electorate.algorithms.costs import full_award
 from electorate.algorithms.protocol import Step
-from electorate.arrays import Floats
 from electorate.data.bins import Bins
 from electorate.engines.targets import TargetEngine
-from electorate.grid import UNITS
+from electorate.exact import UNITS, Floats, exp
+from electorate.families.trees import Search, Voter
 from electorate.messages import AppliedVoter
 from electorate.model.casting import Cast, PastRun
 from electorate.model.trace import Row, Trace
-from electorate.special import exp
 from electorate.training.run import RoundByRound, refuse_large_votes
 from electorate.training.stagewise import refuse_other
-from electorate.voters.trees import Search, Voter
 
 
 class TargetFamily(Protocol):

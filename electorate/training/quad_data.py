@@ -14,7 +14,8 @@ from electorate.algorithms.quadboost import WeightRules
 from electorate.algorithms.residual import HighestMargin, ValidationLoss
 from electorate.data.weights import Weights
 from electorate.engines.shard import Examples
-from electorate.grid import UNITS, on_grid
+from electorate.exact import UNITS, Floats, on_grid
+from electorate.families.means import Means
 from electorate.messages import ROOT, Change
 from electorate.model.casting import Cast
 from electorate.model.moves import in_units
@@ -22,9 +23,7 @@ from electorate.model.trace import Trace
 from electorate.training.classification import NO_BINS
 from electorate.training.pool_rounds import QuadRounds
 from electorate.training.quad_losses import SQUARED, TreeLoss
-from electorate.voters.means import Means
 
-Floats = NDArray[np.float64]
 Group = NDArray[np.int64] | None  # [label]: 0 or 1, where one label is fitted against the rest
 
 

@@ -10,9 +10,9 @@ from typing import ClassVar, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from electorate.voters.means import Means
+from electorate.exact import Floats
+from electorate.families.means import Means
 
-Floats = NDArray[np.float64]
 NEAR = 2.0**-30  # far above the grid of votes, where y is from -1 to 1
 
 

@@ -13,6 +13,8 @@ from numpy.typing import NDArray
 
 from electorate.algorithms.quadboost import PENALTIES, WeightRules
 from electorate.data.all_reduce import run_locally
+from electorate.exact import Floats
+from electorate.families.columns import Columns
 from electorate.threads import ThreadPool, count_jobs
 from electorate.training.classification import Here, build_engines, find_bins, groups_of
 from electorate.training.pool_rounds import PoolRounds
@@ -20,9 +22,6 @@ from electorate.training.quad_data import case_of
 from electorate.training.quad_pools import ColumnPool, FinitePool, StumpPool
 from electorate.training.run import run
 from electorate.training.worker_data import ClassPlan, ClassWorkerData
-from electorate.voters.columns import Columns
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

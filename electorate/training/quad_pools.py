@@ -6,7 +6,6 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from electorate.algorithms.protocol import Step
 from electorate.algorithms.quadboost import WeightRules
@@ -14,10 +13,17 @@ from electorate.algorithms.residual import Residual, StateItself
 from electorate.data.bins import Bins
 from electorate.engines.memory import Threads
 from electorate.engines.shard import counts_of, sort_by_label
+from electorate.exact import Floats
+from electorate.families.by_rows import Always
+from electorate.families.columns import ColumnVoter, RealColumns, SignColumns, read_columns
+from electorate.families.means import Gram, PoolMeans, centred, mirrored, pool_of, silenced
+from electorate.families.pool import Candidates
+from electorate.families.splits import Finder
+from electorate.families.trees import Voter
 from electorate.messages import ROOT, Change, Split, Sums
 from electorate.model.casting import Cast
 from electorate.model.trace import Trace
-from electorate.training.pool_rounds import PoolRounds
+from electorate.training.pool_rounds import PoolRounds, rounds_of
 from electorate.training.quad_data import (
     Group,
     Intercept,
@@ -28,15 +34,7 @@ from electorate.training.quad_data import (
     margin_change,
 )
 from electorate.training.stagewise import ALMOST_NOTHING
-from electorate.training.theory_rounds import rounds_of
-from electorate.voters.by_rows import Always
-from electorate.voters.columns import ColumnVoter, RealColumns, SignColumns, read_columns
-from electorate.voters.means import Gram, PoolMeans, centred, mirrored, pool_of, silenced
-from electorate.voters.pool import Candidates
-from electorate.voters.splits import Finder
-from electorate.voters.trees import Voter
 
-Floats = NDArray[np.float64]
 NO_SUMS = np.zeros((2, 0), dtype=np.int64)
 LABELS = Change([], [ROOT], np.array([[[-1.0], [1.0]]]))  # makes the state of every row its label
 

@@ -7,21 +7,16 @@ the learning rate as its weight. The loss is convex, so it never rises.
 
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
 from electorate.algorithms.quadboost import WeightRules
 from electorate.data.bins import Bins
-from electorate.engines.residuals import Residuals
-from electorate.grid import UNITS, on_grid
+from electorate.engines.validation import Residuals
+from electorate.exact import UNITS, Floats, on_grid
+from electorate.families.means import Means
 from electorate.model.moves import in_units
 from electorate.training.quad_data import Group, RowTargets
 from electorate.training.quad_losses import SlopedLoss, group_quantiles
 from electorate.training.quad_searches import GrownTree, RowResiduals, TreeFamily, grown_tree
 from electorate.training.residual_rounds import ResidualRounds, SearchedVoter
-from electorate.voters.means import Means
-
-Floats = NDArray[np.float64]
 
 
 class SlopedResiduals(RowResiduals):

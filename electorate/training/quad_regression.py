@@ -5,12 +5,16 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from electorate.data.bins import no_bins
 from electorate.data.weights import Weights
 from electorate.engines.memory import Threads
-from electorate.engines.residuals import Residuals
+from electorate.engines.validation import Residuals
+from electorate.exact import Floats
+from electorate.families.columns import Columns
+from electorate.families.means import Means
+from electorate.families.pool import Pool
+from electorate.families.regression_trees import RegressionTrees
 from electorate.model.trace import Trace
 from electorate.training.classification import find_bins
 from electorate.training.fit import resumed_model, train
@@ -22,12 +26,7 @@ from electorate.training.quad_searches import EstimatorFamily, TreeFamily
 from electorate.training.quadratic import TWO, History, QuadBench
 from electorate.training.run import OTHER_DATA
 from electorate.training.worker_data import Outline, TargetOutline
-from electorate.voters.columns import Columns
-from electorate.voters.means import Means
-from electorate.voters.pool import Pool
-from electorate.voters.regression_trees import RegressionTrees
 
-Floats = NDArray[np.float64]
 SMALLEST, LARGEST = 1e-150, 1e150  # sizes of targets whose squares are normal floats
 LOSSES = ("objective", "train_error", "validation")  # columns of history in units of the loss
 

@@ -9,7 +9,6 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.ensemble._base import _set_random_states
 from sklearn.utils import _safe_indexing, check_random_state
@@ -18,12 +17,17 @@ from sklearn.utils.validation import has_fit_parameter
 from electorate.algorithms.protocol import Step
 from electorate.algorithms.residual import Residual, StoringResidual
 from electorate.data.bins import Bins
-from electorate.engines.residuals import Residuals
-from electorate.grid import on_grid
+from electorate.engines.validation import Residuals
+from electorate.exact import Floats, on_grid, ordered_sum
+from electorate.families.by_rows import Always, RowSearch
+from electorate.families.kernel_sections import Section
+from electorate.families.means import Means
+from electorate.families.priced_trees import shape_of
+from electorate.families.regression_trees import SquaresTrees
+from electorate.families.trees import Search, Voter
 from electorate.messages import Change, StoredVoter
 from electorate.model.casting import Cast, awards_of, casts_of
 from electorate.model.text import column_names
-from electorate.special import ordered_sum
 from electorate.training.quad_data import (
     ColumnCache,
     Group,
@@ -37,15 +41,6 @@ from electorate.training.quad_losses import SQUARED, TreeLoss
 from electorate.training.quad_pools import NO_SUMS
 from electorate.training.residual_rounds import ResidualRounds, ResidualSearch, SearchedVoter, WeightChange
 from electorate.training.stagewise import ALMOST_NOTHING
-from electorate.voters.by_rows import Always, RowSearch
-from electorate.voters.kernel_sections import Section
-from electorate.voters.means import Means
-from electorate.voters.prices import shape_of
-from electorate.voters.regression_trees import SquaresTrees
-from electorate.voters.trees import Search, Voter
-
-Floats = NDArray[np.float64]
-
 
 # ---------------------------------------------------------------- over bins
 

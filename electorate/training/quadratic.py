@@ -6,6 +6,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from electorate.families.by_rows import RowVoterReader
+from electorate.families.columns import Columns
+from electorate.families.pool import Pool
 from electorate.model.casting import Cast, PastRun
 from electorate.model.moves import Moves
 from electorate.model.trace import Trace
@@ -17,9 +20,6 @@ from electorate.training.quad_pools import ColumnPool, EnginePool, StumpPool
 from electorate.training.quad_searches import BinSource, EstimatorFamily
 from electorate.training.run import Patience, Watcher
 from electorate.training.worker_data import Outline
-from electorate.voters.by_rows import RowVoterReader
-from electorate.voters.columns import Columns
-from electorate.voters.pool import Pool
 
 History = dict[str, NDArray[Any]]
 TWO = np.arange(2)  # classes, where one is fitted against the rest; a regressor is made like a classifier of two

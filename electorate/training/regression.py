@@ -12,9 +12,14 @@ from typing import Any
 import numpy as np
 
 from electorate.algorithms.protocol import Step
-from electorate.arrays import Floats
 from electorate.data.bins import no_bins
 from electorate.engines.targets import TargetEngine
+from electorate.exact import Floats
+from electorate.families.finite_regressors import ColumnPredictions, ColumnPredictor, PoolOfValues
+from electorate.families.pool import Pool
+from electorate.families.regression_trees import EdgeTrees, SquaresTrees
+from electorate.families.trees import Voter
+from electorate.families.wrapped import WrappedRegressor, finite_predictions, own_confidences
 from electorate.model.casting import PastRun, casts_of, from_casts
 from electorate.model.median import Median
 from electorate.model.trace import MEDIAN_COLUMNS, Trace
@@ -23,11 +28,6 @@ from electorate.training.fit import Bench, casts_of_run, common_attributes, past
 from electorate.training.median_stagewise import MedianStagewise, TargetCast, TargetSetting, ValidationError
 from electorate.training.run import Patience, Watcher
 from electorate.training.worker_data import TargetOutline
-from electorate.voters.finite_regressors import ColumnPredictions, ColumnPredictor, PoolOfValues
-from electorate.voters.pool import Pool
-from electorate.voters.regression_trees import EdgeTrees, SquaresTrees
-from electorate.voters.trees import Voter
-from electorate.voters.wrapped import WrappedRegressor, finite_predictions, own_confidences
 
 
 @dataclass(frozen=True)

@@ -10,15 +10,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from electorate import kernels
 from electorate.algorithms.quadboost import WeightRules
-from electorate.grid import on_grid
+from electorate.exact import Floats, on_grid
 from electorate.model.trace import Trace
 from electorate.training.pool_rounds import QuadRounds
 
-Floats = NDArray[np.float64]
 WeightChange = tuple[int, float, float]  # voter, old weight, new weight
 
 

@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
-from electorate.grid import LONGEST
+from electorate.exact import LONGEST
 from electorate.model.casting import Cast, PastRun
 from electorate.model.trace import Trace
 

@@ -6,18 +6,18 @@ rule is the same on every engine. Where the bound was far off and the grid came 
 """
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from electorate import kernels, special
+from electorate import exact as special
+from electorate import kernels
 from electorate.algorithms.protocol import NO_FLOORS, Booster, Channel, ExponentialWeight, Floors, LossOfVotes, Mean
-from electorate.arrays import Floats
+from electorate.exact import LOG2, Floats
+from electorate.families.trees import Groups, Voter
 from electorate.messages import Change, Sums
 from electorate.model.trace import Row
-from electorate.special import LOG2
-from electorate.voters.trees import Groups, Voter
 
 MOST_TRIES = 2000  # 60,000 nats: no step is longer, and a state that is not a number must not loop for ever
 
@@ -134,7 +134,7 @@ class Scale:
             each = tuple(self._finer_floor(*channel) for channel in tried)
             if each == floors.each:
                 break
-            floors, before = replace(floors, each=each), sums
+            floors, before = floors._replace(each=each), sums
             sums = self.engine.advance(booster, None, floors, search)
         return sums, floors
 

@@ -32,8 +32,8 @@ from electorate.engines.disk import (
 from electorate.engines.shard import Allocate
 from electorate.engines.target_shard import Targets, TargetShard
 from electorate.engines.validation import ValidationShard
-from electorate.scans.batches import size_in_words
-from electorate.scans.scan import Storage
+from electorate.tables.batches import size_in_words
+from electorate.tables.scan import Storage
 from electorate.threads import ThreadPool, count_jobs
 from electorate.training.scanned_rows import CountedPiece, Piece, ScannedRows
 from electorate.training.worker_data import TargetWorkerData, WorkerData, values_of

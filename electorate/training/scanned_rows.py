@@ -14,7 +14,6 @@ import numpy as np
 from sklearn.base import is_classifier
 from sklearn.utils.validation import validate_data
 
-from electorate.arrays import AnyArray, Floats, Hashes, Ints
 from electorate.data import inputs
 from electorate.data.column_views import parts_of
 from electorate.data.inputs import NO_ROWS
@@ -22,9 +21,10 @@ from electorate.data.seen_rows import SEED, with_labels
 from electorate.data.split import NO_LEVELS, HashedRows, hash_table, text_levels
 from electorate.data.streamed_bins import EdgePass
 from electorate.data.table import Table, read_table
-from electorate.escape import literal
-from electorate.scans.batches import Batch, rows_at_once
-from electorate.scans.scan import ScannedColumn, ScannedTable
+from electorate.exact import AnyArray, Floats, Hashes, Ints
+from electorate.tables.batches import Batch, rows_at_once
+from electorate.tables.scan import ScannedColumn, ScannedTable
+from electorate.text import literal
 from electorate.threads import ThreadPool
 from electorate.training.worker_data import GivenRows
 

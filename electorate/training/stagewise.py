@@ -13,16 +13,15 @@ from typing import ClassVar, Protocol
 import numpy as np
 
 from electorate.algorithms.protocol import Booster, Floors, LossOfVotes, Mean, Step
-from electorate.arrays import Floats, Ints
 from electorate.data.bins import Bins
 from electorate.engines.verbs import Engine
+from electorate.exact import Floats, Ints, exp
+from electorate.families.trees import Search, Voter
 from electorate.messages import Change
 from electorate.model.casting import Cast, PastRun
 from electorate.model.trace import Row, Trace
-from electorate.special import exp
 from electorate.training.run import OTHER_DATA, RoundByRound, refuse_large_votes
 from electorate.training.scale import Scale
-from electorate.voters.trees import Search, Voter
 
 ALMOST_NOTHING = 2.0**-20
 NOTHING_LEFT = ("no_edge", "converged", "zero_gradient")  # the voter is not used

@@ -18,16 +18,15 @@ from electorate.algorithms.quadboost import L1, WeightRules
 from electorate.algorithms.solvers.linear import master_of
 from electorate.algorithms.solvers.quadratic import solve_quadratic
 from electorate.algorithms.totally_corrective import rqp
-from electorate.arrays import Bools, Floats, Ints
 from electorate.data.distinct_rows import group_rows, keys_of, mass_of
 from electorate.data.weights import Weights
 from electorate.engines.shard import counts_of
-from electorate.grid import on_grid
+from electorate.exact import Bools, Floats, Ints, on_grid
+from electorate.families.means import PoolMeans
 from electorate.model.trace import Trace
 from electorate.training.column_generation import COLUMNS, ColumnGeneration, GeneratedVoter
 from electorate.training.pool_rounds import PoolRounds
 from electorate.training.run import run
-from electorate.voters.means import PoolMeans
 
 NO_LEAVES = np.empty((0, 1))
 AT_ONCE = 20  # voters that enter before a linear program is solved again

@@ -11,26 +11,25 @@ from typing import Any
 import numpy as np
 
 from electorate import kernels
-from electorate.arrays import AnyArray, Floats, Ints
 from electorate.cuda.device import Device, refuse_too_large
 from electorate.data import inputs
 from electorate.data.all_reduce import Max, Min, Reduce, ReduceSteps, SortedUnion
 from electorate.data.bins import Bins, find_bins_steps
 from electorate.data.device_bins import place_rows
-from electorate.data.label_codes import distinct
+from electorate.data.factors import distinct
 from electorate.data.split import candidate_steps, draw_steps, hash_rows_steps
 from electorate.data.targets import TARGET_BINS, bin_targets_steps, median_steps, spread_steps
 from electorate.data.weights import NO_CLASS_WEIGHT, NO_WEIGHT_LEFT, Weights, read_weights_steps
-from electorate.engines.cuda import CudaEngine
-from electorate.engines.cuda_targets import CudaTargets
+from electorate.engines.cuda import CudaEngine, CudaTargets
 from electorate.engines.memory import Threads
 from electorate.engines.shard import Examples
 from electorate.engines.target_shard import Targets
 from electorate.engines.targets import LocalTargets
 from electorate.engines.validation import ValidationShard
+from electorate.exact import AnyArray, Floats, Ints
+from electorate.families.rho_search import Given as Function
 from electorate.model.median import Kappas
 from electorate.threads import ThreadPool
-from electorate.voters.confidence import Given as Function
 
 EVERY_ROW = slice(None)
 NO_WEIGHT = "sample_weight is zero for every row: nothing is left to fit"

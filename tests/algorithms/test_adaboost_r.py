@@ -31,7 +31,7 @@ from electorate import (
 )
 from electorate.algorithms.adaboost_r import AdaBoostR
 from electorate.algorithms.real_adaboost import RealAdaBoost, least_exponential
-from electorate.voters.leaves import leaf_outputs
+from electorate.families.splits import leaf_outputs
 
 Array = NDArray[np.float64]
 checked = settings(derandomize=True, max_examples=25, deadline=None)

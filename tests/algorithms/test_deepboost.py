@@ -31,9 +31,9 @@ from electorate import (
 )
 from electorate.algorithms.deepboost import DeepBoost
 from electorate.algorithms.losses import NAMED, Exponential, Logistic, SquaredHinge, log_slope
+from electorate.families.priced_trees import _Offer, _worth
+from electorate.families.splits import Found
 from electorate.theory import complexity
-from electorate.voters.priced_trees import _Offer, _worth
-from electorate.voters.splits import Found
 from tests.common import checks
 from tests.common.cases import DATA
 from tests.common.engines import ENGINES

@@ -25,7 +25,7 @@ from electorate import (
     load,
 )
 from electorate.algorithms.ebboost import EBBoost
-from electorate.voters.ebboost_search import extreme_sets
+from electorate.families.ebboost_search import extreme_sets
 from tests.common import checks
 from tests.common.cases import DATA
 from tests.common.engines import ENGINES

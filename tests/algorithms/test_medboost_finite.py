@@ -159,7 +159,7 @@ def test_without_complements_the_right_side_says_no_less() -> None:
 
 
 def test_best_pair_is_the_best_of_all_pairs() -> None:
-    from electorate.voters.finite_regressors import ABSTAIN, best_pair
+    from electorate.families.finite_regressors import ABSTAIN, best_pair
 
     rng = np.random.default_rng(0)
     for _ in range(200):

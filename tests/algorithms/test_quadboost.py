@@ -14,7 +14,7 @@ from training_cases import noisy
 import electorate
 from electorate import Columns, Pool, QuadBoostClassifier, Stumps
 from electorate.algorithms.quadboost import L1, L2, Linf, Penalty
-from electorate.voters import means
+from electorate.families import means
 from tests.common import checks
 from tests.common.cases import DATA
 from tests.common.engines import ENGINES

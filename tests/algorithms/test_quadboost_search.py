@@ -12,7 +12,7 @@ from training_cases import noisy, plain
 
 import electorate
 from electorate import KernelSections, PairedStumps, QuadBoostClassifier, Rules, Stumps, Trees
-from electorate.voters.splits import lifted
+from electorate.families.splits import lifted
 from tests.common import checks
 from tests.common.cases import DATA
 from tests.common.engines import ENGINES

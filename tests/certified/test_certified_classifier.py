@@ -13,6 +13,7 @@ from sklearn.datasets import load_breast_cancer, load_iris
 from sklearn.model_selection import GridSearchCV
 
 from electorate import CertifiedClassifier, ModelFormatError, certificate, load
+from electorate.certified.description import CodedVoter, Literal
 from electorate.certified.description_prior import (
     PriorOptions,
     PriorPart,
@@ -21,11 +22,10 @@ from electorate.certified.description_prior import (
     draw_positions,
     search_prior,
 )
+from electorate.certified.description_search import CountedExamples, DescriptionSearch, Start
+from electorate.certified.prior_tests import PriorTests, coarse_codes
 from electorate.data.table import read_table
-from electorate.theory.description import CodedVoter, Literal
-from electorate.training.description_search import CountedExamples, DescriptionSearch, Start
-from electorate.voters.prior_tests import PriorTests, coarse_codes
-from electorate.voters.trees import Stumps
+from electorate.families.trees import Stumps
 from tests.common.cases import DATA
 
 CARD = {"prior_rounds": 0, "n_estimators": 6}

@@ -26,8 +26,8 @@ from samples import read_table
 import electorate
 from electorate import AdaBoostClassifier, StackedClassifier
 from electorate.cli import COMMANDS, main
-from electorate.escape import cell, literal
 from electorate.tables.source import Source, TableError
+from electorate.text import cell, literal
 
 ESCAPE = "\x1b[31m"
 

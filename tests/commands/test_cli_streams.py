@@ -15,7 +15,7 @@ import pytest
 import electorate
 from electorate.cli import main
 from electorate.commands.options import in_options
-from electorate.safe_write import StandardStream
+from electorate.text import StandardStream
 
 HOME = str(Path(electorate.__file__).parent.parent)
 ELECTORATE = f"{sys.executable} -m electorate"

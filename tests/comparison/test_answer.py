@@ -63,6 +63,16 @@ def test_the_answer_comes_first_and_fits_on_a_terminal(case, comparisons):
     assert sum(line[:1].isdigit() for line in table.splitlines()) <= 12
 
 
+def test_models_that_the_table_has_no_room_for_are_named(comparisons, monkeypatch):
+    comparison = comparisons("error")
+    assert "not shown" not in str(comparison)
+    monkeypatch.setattr("electorate.comparison.result.MOST_LINES", 3)
+    third = comparison.ranking.lines[2]
+    assert third is not comparison.ranking.baseline
+    assert f"not shown: 3 {third.name}" in str(comparison)
+    assert f"- not shown: 3 {third.name}" in comparison.to_markdown()
+
+
 @pytest.mark.parametrize("case", CASES)
 def test_other_formats_hold_the_same(case, comparisons):
     comparison = comparisons(case)

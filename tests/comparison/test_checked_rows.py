@@ -8,7 +8,7 @@ import pandas as pd
 import electorate
 from electorate.comparison.checked_rows import check_open_rows
 from electorate.comparison.folds import hold_out
-from tests.checkup.messy import messy_table
+from tests.data.checkup.messy import messy_table
 
 ALGORITHMS = ["AdaBoost, stumps"]
 

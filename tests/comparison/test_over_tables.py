@@ -22,7 +22,7 @@ import electorate
 from electorate.cli import main
 from electorate.comparison import paired_tests as tests
 from electorate.comparison.over_tables import Outcomes, compare_over, over_outcomes
-from electorate.studies import quadboost_table2 as table2
+from electorate_studies import quadboost_table2 as table2
 
 QUAD = ("QuadBoost-L1", "QuadBoost-L2", "QuadBoost-Linf", "QuadBoost")
 differences = st.lists(st.sampled_from([-3.0, -2.0, -1.0, -0.5, 0.0, 0.5, 1.0, 2.0]), min_size=1, max_size=9)
@@ -440,7 +440,7 @@ def test_a_file_whose_name_has_a_colon_is_that_file(tables):
 
 
 def test_the_page_and_the_study_show_the_same_table():
-    from electorate.studies.quadboost import PUBLISHED
+    from electorate_studies.quadboost import PUBLISHED
 
     page = (Path(__file__).parents[2] / "docs" / "over_data_sets.md").read_text()
     assert table2.report() in page

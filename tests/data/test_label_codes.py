@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from electorate.data import label_codes
-from electorate.data.label_codes import MOST_VALUES, codes_of, distinct
+from electorate.data import factors as label_codes
+from electorate.data.factors import MOST_VALUES, codes_of, distinct
 
 N = MOST_VALUES + 5
 WHOLE = np.random.default_rng(0).integers(-3, 4, N)

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 import electorate
-from electorate.safe_write import check_writable, write_text, writing
+from electorate.text import check_writable, write_text, writing
 
 posix_only = pytest.mark.skipif(os.name != "posix", reason="modes, links and pipes of POSIX")
 HOME = str(Path(electorate.__file__).parent.parent)
@@ -78,7 +78,7 @@ def test_a_pipe_and_a_device_are_written_to(folder):
 
 @posix_only
 def test_standard_output_is_added_to_and_not_replaced(folder):
-    program = "from electorate.safe_write import write_text; print('1', flush=True); write_text('/dev/stdout', '2\\n')"
+    program = "from electorate.text import write_text; print('1', flush=True); write_text('/dev/stdout', '2\\n')"
     with open(folder / "out", "w") as out:
         out.write("0\n")
         out.flush()
@@ -91,7 +91,7 @@ def test_standard_output_is_added_to_and_not_replaced(folder):
 def test_a_killed_process_leaves_nothing_where_files_can_be_nameless(tmp_path):
     (tmp_path / "f").write_text("old")
     program = (
-        "import os, signal, sys; from electorate.safe_write import writing\n"
+        "import os, signal, sys; from electorate.text import writing\n"
         "with writing(sys.argv[1]) as file:\n"
         "    file.write(b'x' * 10**6); file.flush(); os.kill(os.getpid(), signal.SIGKILL)"
     )

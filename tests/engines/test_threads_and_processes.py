@@ -22,7 +22,7 @@ from samples import ROOT, messy, noisy, run_python
 from sklearn.base import clone
 
 from electorate import AdaBoostClassifier, Trees, threads
-from electorate.scans.batches import prefetched
+from electorate.tables.batches import prefetched
 
 THREADS = [1, 2, 3, 4, 64]
 SHARDS = [1, 2, 7, 64]

@@ -16,7 +16,7 @@ from hypothesis.extra.numpy import arrays
 from samples import noisy
 
 from electorate import AdaBoostClassifier, load
-from electorate.grid import UNITS
+from electorate.exact import UNITS
 
 LABELS: dict[str, Any] = {
     "texts": np.array(["no", "yes, with more letters", "perhaps"]),

@@ -12,9 +12,9 @@ from sklearn.tree import DecisionTreeRegressor
 import electorate
 from electorate import Columns, KernelSections, Pool, QuadBoostRegressor, RegressionTrees
 from electorate.data.weights import Weights
+from electorate.families.means import Means
 from electorate.modelfile import ModelFormatError
 from electorate.training.quad_losses import group_quantiles
-from electorate.voters.means import Means
 
 FAMILIES = {"pool": Pool(5), "columns": Columns(), "trees": RegressionTrees(2), "kernels": KernelSections()}
 WAYS = {

@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from electorate import kernels, special
+from electorate import exact as special
+from electorate import kernels
 
 fast: Any = kernels
 reference = import_module("electorate.kernels.reference.special")

@@ -11,7 +11,7 @@ import pytest
 import electorate as el
 from electorate.cli import main
 from electorate.kernels import FILE_OF
-from electorate.scans.scan import ScannedColumn, ScannedTable, open_source
+from electorate.tables.scan import ScannedColumn, ScannedTable, open_source
 
 PROGRAM = Path(__file__).parent / "zero_sizes.py"
 

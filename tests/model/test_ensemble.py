@@ -13,7 +13,7 @@ from plain_stump import Stump, from_stumps
 
 from electorate.data.bins import Bins
 from electorate.data.table import Categories
-from electorate.grid import UNITS, on_grid
+from electorate.exact import UNITS, on_grid
 from electorate.model.ensemble import LEAF, Ensemble
 from electorate.threads import ThreadPool
 

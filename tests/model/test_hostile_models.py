@@ -23,7 +23,7 @@ from electorate.data.bins import reader
 from electorate.data.table import read_table
 from electorate.engines import shard
 from electorate.estimators import voting
-from electorate.grid import UNITS
+from electorate.exact import UNITS
 from electorate.inspection import certificates
 from electorate.model import ensemble
 from electorate.model.predict_from_file import read_quickly

@@ -26,7 +26,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from electorate import modelfile, safe_write
+from electorate import modelfile
+from electorate import text as safe_write
 from electorate.modelfile import ModelFormatError
 
 ROOT = Path(__file__).resolve().parents[2]

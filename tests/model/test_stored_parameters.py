@@ -25,10 +25,10 @@ from sklearn.utils._param_validation import (
 
 import electorate as el
 from electorate import modelfile
+from electorate.families.rho_search import Bump, Sure
 from electorate.model import files
 from electorate.model.stored_parameters import decode_parameters, encode_parameters
 from electorate.registry import ALGORITHMS, FAMILIES
-from electorate.voters.confidence import Bump, Sure
 
 ESTIMATORS = sorted(ALGORITHMS)
 EVERYTHING = [*ESTIMATORS, *sorted(FAMILIES)]

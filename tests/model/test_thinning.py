@@ -29,7 +29,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 import electorate
 from electorate import Columns, ThinnedClassifier, Trees, thin
-from electorate.thinning import PROGRAMS
+from electorate.estimators.thinned import PROGRAMS
 from electorate.training.totally_corrective import VoterMatrix, lasso, pool_of_voters
 
 ROOT = Path(__file__).parents[2]
@@ -312,7 +312,7 @@ def test_thin_is_the_function_in_every_import_order() -> None:
     script = """
 import sys
 from itertools import permutations
-for order in permutations(["ThinnedClassifier", "thin", "electorate.thinning"]):
+for order in permutations(["ThinnedClassifier", "thin", "electorate.estimators.thinned"]):
     for name in [name for name in sys.modules if name.split(".")[0] == "electorate"]:
         del sys.modules[name]
     for name in order:

@@ -18,15 +18,15 @@ from typing import Any
 import numpy as np
 
 from electorate import AdaBoostClassifier, PairedStumps, Stumps
-from electorate.studies import adaboost_r, deepboost, quadboost, quadboost_table2, vadaboost
-from electorate.studies import adaboost_r_figures as figures
-from electorate.studies import deepboost_figures as deep_figures
-from electorate.studies import vadaboost_figures as vada_figures
-from electorate.studies.binary_sets import read_set
-from electorate.studies.overview import AIMS
-from electorate.studies.pages import SURE, cells_of, paired_difference
-from electorate.studies.request import stored_rows
-from electorate.studies.runs import Row, read_results
+from electorate_studies import adaboost_r, deepboost, quadboost, quadboost_table2, vadaboost
+from electorate_studies import adaboost_r_figures as figures
+from electorate_studies import deepboost_figures as deep_figures
+from electorate_studies import vadaboost_figures as vada_figures
+from electorate_studies.binary_sets import read_set
+from electorate_studies.overview import AIMS
+from electorate_studies.pages import SURE, cells_of, paired_difference
+from electorate_studies.request import stored_rows
+from electorate_studies.runs import Row, read_results
 
 ROOT = Path(__file__).parents[2]
 STORED = ROOT / "docs" / "studies"
@@ -406,7 +406,7 @@ def deepboost_rows() -> list[tuple[str, str, str]]:
         for key, table in (("8", "1"), ("9", "2"), ("10", "3"), ("13", "2"), ("14", "3"))
         if any(r.unit.table == key for r in results("deepboost"))
     ]
-    from electorate.studies.deepboost_complexities import KINDS
+    from electorate_studies.deepboost_complexities import KINDS
 
     parts = []
     for key, table in kinds:
@@ -461,7 +461,7 @@ def deepboost_rows() -> list[tuple[str, str, str]]:
         (
             "section 2",
             "the standard bound for the union as one class",
-            tested("voters/test_prices.py::test_for_some_unions_one_class_is_smaller_and_for_others_not"),
+            tested("families/test_prices.py::test_for_some_unions_one_class_is_smaller_and_for_others_not"),
         ),
         (
             "eq. 4, Figure 2",
@@ -585,7 +585,7 @@ def adaboost_r_rows() -> list[tuple[str, str, str]]:
         )
     )
     stage = stored_rows(STORED / "adaboost_r-figure-2.csv", ())
-    from electorate.studies.adaboost_r_illustrations import graph_of, violations
+    from electorate_studies.adaboost_r_illustrations import graph_of, violations
 
     rows.append(
         (

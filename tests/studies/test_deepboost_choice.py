@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from electorate.studies import deepboost as study
-from electorate.studies import deepboost_choice as choice
-from electorate.studies.binary_sets import BinarySet
-from electorate.studies.runs import Outcome, Row, Unit
+from electorate_studies import deepboost as study
+from electorate_studies import deepboost_choice as choice
+from electorate_studies.binary_sets import BinarySet
+from electorate_studies.runs import Outcome, Row, Unit
 
 
 def outcome(algorithm: str, found: list[list[float]], rows: tuple[int, int] = (10, 20)) -> Outcome:

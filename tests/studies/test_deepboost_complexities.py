@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 
 from electorate import DeepBoostClassifier, PairedStumps, Stumps, Trees, Union
-from electorate.studies import deepboost_complexities as complexities
-from electorate.studies.runs import Outcome, Row, Unit
+from electorate.families.priced_trees import Prices
 from electorate.theory.complexity import Shape
-from electorate.voters.prices import Prices
+from electorate_studies import deepboost_complexities as complexities
+from electorate_studies.runs import Outcome, Row, Unit
 
 
 @pytest.mark.parametrize(("n", "d"), [(100, 3), (11_000, 400)])

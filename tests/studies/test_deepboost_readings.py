@@ -4,9 +4,9 @@ import numpy as np
 from sklearn.datasets import load_breast_cancer
 
 from electorate import AdaBoostClassifier, DeepBoostClassifier, Stumps
-from electorate.studies import deepboost as study
-from electorate.studies import deepboost_readings as readings
-from electorate.studies.runs import Outcome, Row, Unit
+from electorate_studies import deepboost as study
+from electorate_studies import deepboost_readings as readings
+from electorate_studies.runs import Outcome, Row, Unit
 
 X, y = load_breast_cancer(return_X_y=True)
 X, y = X[:150], y[:150]

@@ -9,8 +9,8 @@ import pytest
 
 from electorate import margins
 from electorate.cli import main
-from electorate.studies import deepboost_figures as deepboost
-from electorate.studies import vadaboost_figures as vadaboost
+from electorate_studies import deepboost_figures as deepboost
+from electorate_studies import vadaboost_figures as vadaboost
 
 mpl.use("Agg")
 DATA = Path(os.environ.get("ELECTORATE_DATA", Path(__file__).parents[3] / "shared" / "data"))

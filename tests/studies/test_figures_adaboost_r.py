@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from electorate import AdaBoostRClassifier, Rules, margins
 from electorate.cli import main
 from electorate.simulate import XD6, LEDEven
-from electorate.studies.adaboost_r_figures import (
+from electorate.theory.margins import Margins
+from electorate_studies.adaboost_r_figures import (
     ALGORITHMS,
     GRID,
     PAPER,
@@ -27,8 +28,8 @@ from electorate.studies.adaboost_r_figures import (
     units,
     whole_law,
 )
-from electorate.studies.adaboost_r_illustrations import QUICK as FEW_ROUNDS
-from electorate.studies.adaboost_r_illustrations import (
+from electorate_studies.adaboost_r_illustrations import QUICK as FEW_ROUNDS
+from electorate_studies.adaboost_r_illustrations import (
     RATES,
     THETAS,
     graph_of,
@@ -37,9 +38,8 @@ from electorate.studies.adaboost_r_illustrations import (
     stages,
     violations,
 )
-from electorate.studies.request import Request
-from electorate.studies.runs import Row
-from electorate.theory.margins import Margins
+from electorate_studies.request import Request
+from electorate_studies.runs import Row
 
 mpl.use("Agg")
 SMALL = Plan((1, 2), (3, 12), (20, 40), rates=(0.1, 0.4), rows=80, samples=1)

@@ -7,9 +7,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from electorate.studies import deepboost, vadaboost
-from electorate.studies.request import Request
-from electorate.studies.runs import Outcome, Row, Unit, read_results
+from electorate_studies import deepboost, vadaboost
+from electorate_studies.request import Request
+from electorate_studies.runs import Outcome, Row, Unit, read_results
 
 DATA = Path(os.environ.get("ELECTORATE_DATA", Path(__file__).parents[3] / "shared" / "data"))
 STORED = Path(__file__).parents[2] / "docs" / "studies"

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from electorate import AdaBoostClassifier, Pool
-from electorate.studies.long_adaboost import staged_errors
+from electorate_studies.long_adaboost import staged_errors
 
 ROUNDS = [1, 2, 3, 7, 20, 60, 150]
 

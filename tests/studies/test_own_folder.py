@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from electorate.cli import main
-from electorate.studies.binary_sets import Source, read_set
+from electorate_studies.binary_sets import Source, read_set
 
 Reproduce = Callable[..., int]
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.stats import ttest_rel
 
-from electorate.studies.pages import (
+from electorate_studies.pages import (
     Published,
     StudyTable,
     cells_of,
@@ -17,7 +17,7 @@ from electorate.studies.pages import (
     paired_test_lines,
     table_lines,
 )
-from electorate.studies.runs import Outcome, Row, Unit
+from electorate_studies.runs import Outcome, Row, Unit
 
 ERRORS = {"A": (0.10, 0.12, 0.14, 0.12, 0.12), "B": (0.20, 0.20, 0.26, 0.20, 0.24)}
 ROWS = [

@@ -6,9 +6,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from electorate.studies import adaboost_r, deepboost, quadboost, vadaboost
-from electorate.studies.binary_sets import read_set
-from electorate.studies.runs import Unit
+from electorate_studies import adaboost_r, deepboost, quadboost, vadaboost
+from electorate_studies.binary_sets import read_set
+from electorate_studies.runs import Unit
 
 DATA = Path(os.environ.get("ELECTORATE_DATA", Path(__file__).parents[3] / "shared" / "data"))
 needs_data = pytest.mark.skipif(not (DATA / "DATASETS.json").exists(), reason="the data sets are not here")

@@ -10,11 +10,11 @@ import pytest
 
 from electorate.cli import main
 from electorate.commands.reproduce import PAPERS
-from electorate.studies import adaboost_r, deepboost, quadboost, vadaboost
-from electorate.studies import deepboost_choice as choice
-from electorate.studies import deepboost_complexities as complexities
-from electorate.studies import deepboost_readings as readings
-from electorate.studies.runs import FIELDS, read_results
+from electorate_studies import adaboost_r, deepboost, quadboost, vadaboost
+from electorate_studies import deepboost_choice as choice
+from electorate_studies import deepboost_complexities as complexities
+from electorate_studies import deepboost_readings as readings
+from electorate_studies.runs import FIELDS, read_results
 
 mpl.use("Agg")
 STORED = Path(__file__).parents[2] / "docs" / "studies"

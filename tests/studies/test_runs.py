@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from electorate.studies.runs import Outcome, Unit, commit, read_results, run_units, write_results
+from electorate_studies.runs import Outcome, Unit, commit, read_results, run_units, write_results
 
 UNITS = [Unit("1", name, split) for split in range(2) for name in ("one", 'two, "quoted"')]
 

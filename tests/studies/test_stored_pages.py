@@ -8,8 +8,8 @@ import pytest
 
 from electorate.cli import main
 from electorate.commands import reproduce
-from electorate.studies.overview import overview_lines
-from electorate.studies.runs import read_results
+from electorate_studies.overview import overview_lines
+from electorate_studies.runs import read_results
 
 DATA = Path(os.environ.get("ELECTORATE_DATA", Path(__file__).parents[3] / "shared" / "data"))
 STORED = Path(__file__).parents[2] / "docs" / "studies"

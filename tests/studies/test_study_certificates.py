@@ -10,13 +10,13 @@ import pytest
 from sklearn.base import BaseEstimator, ClassifierMixin
 
 from electorate import Columns, CrossFittedClassifier, MedBoostRegressor
-from electorate.studies import adverse_learners
-from electorate.studies import certificate_coverage as coverage
-from electorate.studies import certificates as study
-from electorate.studies.certificate_aims import more_by_chance
-from electorate.studies.part_counts import excess, paired
-from electorate.studies.request import Request
-from electorate.studies.worlds import PARTS, worlds
+from electorate_studies import adverse_learners
+from electorate_studies import certificate_coverage as coverage
+from electorate_studies import certificates as study
+from electorate_studies.certificate_aims import more_by_chance
+from electorate_studies.part_counts import excess, paired
+from electorate_studies.request import Request
+from electorate_studies.worlds import PARTS, worlds
 
 FOLDER = Path(os.environ.get("ELECTORATE_DATA", Path(__file__).resolve().parents[3] / "shared" / "data"))
 PAGES = Path(__file__).resolve().parents[2] / "docs" / "studies"

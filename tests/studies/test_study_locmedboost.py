@@ -10,8 +10,8 @@ import pytest
 
 from electorate.cli import main
 from electorate.report.regression import nine_lines
-from electorate.studies import locmedboost as study
-from electorate.studies.request import Request, stored_rows
+from electorate_studies import locmedboost as study
+from electorate_studies.request import Request, stored_rows
 
 mpl.use("Agg")
 NOWHERE = Path("no data needed")

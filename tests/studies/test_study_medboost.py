@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from electorate import AdaBoostRegressor
-from electorate.studies import medboost as study
-from electorate.studies.request import Request
-from electorate.studies.runs import Outcome, Row, Unit, read_results
+from electorate_studies import medboost as study
+from electorate_studies.request import Request
+from electorate_studies.runs import Outcome, Row, Unit, read_results
 
 FOLDER = Path(os.environ.get("ELECTORATE_DATA", Path(__file__).resolve().parents[3] / "shared" / "data"))
 needs_data = pytest.mark.skipif(not (FOLDER / "DATASETS.json").exists(), reason="the data sets are not here")

@@ -13,9 +13,9 @@ import pytest
 
 from electorate.comparison.algorithms import OURS, PEERS, Size
 from electorate.comparison.rows import Rows
-from electorate.studies import peers
-from electorate.studies.peers_page import Page, complete
-from electorate.studies.request import Request
+from electorate_studies import peers
+from electorate_studies.peers_page import Page, complete
+from electorate_studies.request import Request
 
 BITS = {  # test rows that are predicted wrongly
     peers.PORTFOLIO: np.arange(16) < 8,

@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from electorate.studies import vadaboost
-from electorate.studies import vadaboost_cart as cart
-from electorate.studies.pages import once
-from electorate.studies.request import Request
-from electorate.studies.runs import Outcome, Row, Unit
+from electorate_studies import vadaboost
+from electorate_studies import vadaboost_cart as cart
+from electorate_studies.pages import once
+from electorate_studies.request import Request
+from electorate_studies.runs import Outcome, Row, Unit
 
 DATA = Path(os.environ.get("ELECTORATE_DATA", Path(__file__).parents[3] / "shared" / "data"))
 PUBLISHED = {"one": once(10.0, 9.0, 0.0, 0.0), "two": once(20.0, 18.0, 0.0, 0.0)}

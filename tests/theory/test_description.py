@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
+from electorate.certified.description import NOBODY, Code, CodedVoter, Literal, Urn, log2_orders, subdivision_bits
 from electorate.theory.binomial import binomial_bound, priced_bound
-from electorate.theory.description import NOBODY, Code, CodedVoter, Literal, Urn, log2_orders, subdivision_bits
 
 
 def small_code(n_classes=2, max_terms=2, n_weights=2, head=0.0):

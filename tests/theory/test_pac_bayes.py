@@ -9,17 +9,20 @@ from scipy.optimize import brentq
 from scipy.stats import binom, dirichlet
 
 from electorate.theory.bounds import total
-from electorate.theory.dirichlet import dirichlet_bound, dirichlet_divergence, tail
 from electorate.theory.pac_bayes import (
     WeighedVote,
     binary_kl,
+    cantelli_bound,
+    dirichlet_bound,
+    dirichlet_divergence,
     divergence,
     gibbs_bound,
     kl_lower,
     kl_upper,
     margin_bound,
+    tail,
+    tandem_bound,
 )
-from electorate.theory.tandem import cantelli_bound, tandem_bound
 
 BOUNDS = [gibbs_bound, margin_bound, tandem_bound, cantelli_bound, dirichlet_bound]
 

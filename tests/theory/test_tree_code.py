@@ -5,8 +5,17 @@ from itertools import permutations
 import numpy as np
 import pytest
 
-from electorate.theory.description import NOBODY, Code, CodedVoter, Literal
-from electorate.theory.tree_code import Branch, CodedTree, branches, depth, shape_bits
+from electorate.certified.description import (
+    NOBODY,
+    Branch,
+    Code,
+    CodedTree,
+    CodedVoter,
+    Literal,
+    branches,
+    depth,
+    shape_bits,
+)
 
 
 def small_code(columns, bits, max_depth, max_terms=1, n_weights=1):

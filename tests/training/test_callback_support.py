@@ -6,7 +6,7 @@ import pytest
 from after_round import AfterRound
 from sklearn.base import BaseEstimator, _fit_context, clone
 
-from electorate.training.callback_support import PlainCallbackSupport, plain_fit_context
+from electorate.training.callbacks import PlainCallbackSupport, plain_fit_context
 
 
 class Recorder:

@@ -18,8 +18,7 @@ from electorate import (
     VadaBoostClassifier,
 )
 from electorate.algorithms.ebboost import SquaredWeight
-from electorate.algorithms.loss_channels import LossSlope
-from electorate.algorithms.losses import Logistic, SquaredHinge
+from electorate.algorithms.losses import Logistic, LossSlope, SquaredHinge
 from electorate.algorithms.protocol import Channel, ExponentialWeight, Floors
 from electorate.algorithms.vadaboost import PenalisedWeight
 from electorate.training.scale import Scale, totals_of

@@ -21,8 +21,7 @@ import electorate as el
 from electorate.algorithms.adaboost import AdaBoost
 from electorate.algorithms.protocol import Step
 from electorate.estimators.classifier import StagewiseClassifier
-from electorate.grid import on_grid
-from electorate.special import atanh
+from electorate.exact import atanh, on_grid
 from fuzzing import hostile_inputs, hostile_tables
 from fuzzing.outcomes import Refused, attempt, require
 from fuzzing.samples import rows_of

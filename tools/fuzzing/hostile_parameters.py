@@ -18,8 +18,8 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 import electorate as el
+from electorate.families.rho_search import Bump, Sure
 from electorate.model import files
-from electorate.voters.confidence import Bump, Sure
 from fuzzing.outcomes import Refused, attempt, require
 from fuzzing.questions import ask, predict, questions_for
 from fuzzing.samples import Sample, rows_of, samples

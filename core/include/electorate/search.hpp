@@ -12,7 +12,7 @@
 
 namespace electorate {
 
-constexpr i64 bins_at_once = 32;
+constexpr i64 bins_at_once = 8;
 
 // The thresholds of a column: cut b sends the bins up to b to the left.
 struct Thresholds {
@@ -59,11 +59,12 @@ inline bool enough_rows(RowCounts rows, i64 column, i64 cut, i64 side, i64 min_r
 // `best_threshold` for two labels and any number of rows, from the difference of the labels on the left alone.
 //
 // The best threshold of a column has the largest or the smallest difference. No cut in a block of bins has a larger one
-// than the rises of its bins together; only columns that may beat those before them are read cut by cut.
+// than the rises of its bins together. The column with the highest bound is read cut by cut first, then those that may
+// do as well, in their order: of equals the first is wanted.
 inline i64 best_threshold_of_two(Sums sums, Ints totals, Ints n_bins, Flags has_missing, Flags ordered, Array<i64, 1> found) {
-  const i64 miss = sums.shape[2] - 1, one = totals[0], other = totals[1];
-  i64 best = -1;
-  for (i64 j = 0; j < n_bins.shape[0]; j++) {
+  const i64 miss = sums.shape[2] - 1, one = totals[0], other = totals[1], n_columns = n_bins.shape[0];
+  std::vector<i64> bounds(static_cast<std::size_t>(n_columns), -1);
+  for (i64 j = 0; j < n_columns; j++) {
     const Thresholds cuts(n_bins, has_missing, ordered, j);
     if (cuts.n_cuts == 0) continue;
     const i64* __restrict first = sums[0][j].data;
@@ -88,16 +89,33 @@ inline i64 best_threshold_of_two(Sums sums, Ints totals, Ints n_bins, Flags has_
       const i64 last = more + second[cuts.n_bins - 1] - first[cuts.n_bins - 1];
       for (const i64 each : {low + missing, high + missing, last}) bound = most(bound, right_of_two(each, one, other));
     }
-    if (bound <= best) continue;
-    more = 0;
+    bounds[static_cast<std::size_t>(j)] = bound;
+  }
+  i64 best = -1;
+  const auto read = [&](i64 j) {
+    const Thresholds cuts(n_bins, has_missing, ordered, j);
+    const i64 *first = sums[0][j].data, *second = sums[1][j].data, missing = cuts.has_missing ? second[miss] - first[miss] : 0;
+    i64 more = 0, low = 0, high = 0;  // what differs by at least so much is better
+    const auto raise = [&](i64 right) {
+      best = right;
+      low = least(other - best - 1, least(i64{0}, other - one - 1));
+      high = most(best - one + 1, most(i64{1}, other - one));
+    };
+    raise(best);
     for (i64 cut = 0; cut < cuts.n_cuts; cut++) {
       more += second[cut] - first[cut];
       for (i64 side = cuts.first_side(cut); side < 2; side++) {
-        const i64 right = right_of_two(more + (side == 0 ? missing : 0), one, other);
-        if (right > best) best = right, note_threshold(found, j, cut, side);
+        const i64 here = more + (side == 0 ? missing : 0);
+        if (here <= low || here >= high) raise(right_of_two(here, one, other)), note_threshold(found, j, cut, side);
       }
     }
-  }
+  };
+  const auto top = std::max_element(bounds.begin(), bounds.end());
+  if (top == bounds.end() || *top < 0) return best;
+  read(top - bounds.begin());
+  best = most(best - 1, i64{-1});
+  for (i64 j = 0; j < n_columns; j++)
+    if (bounds[static_cast<std::size_t>(j)] > best) read(j);
   return best;
 }
 

@@ -3,12 +3,16 @@
 // Blocks of rows are small enough to stay in the cache from the first step to the last. Rows are sorted by label; label k
 // has the rows starts[k]..starts[k + 1] and counts as group[k].
 #pragma once
+#include <optional>
+#include <vector>
+
 #include "electorate/histograms.hpp"
 #include "electorate/special.hpp"
 
 namespace electorate {
 
 constexpr i64 rows_weighed = 8192;  // at once
+constexpr i64 few_rows = 16;  // of a label, on average: then states are the outer loop
 
 // What a booster sums. table[channel]: the kind, the row of the state, and a, b and c.
 struct Formulas {
@@ -96,6 +100,43 @@ inline i64 count_wrong(Array<const double, 2> state, i64 margin_row, i64 votes_r
   return count_where(counts, low, high, [&missed, low](i64 i) { return missed[i - low] != 0; });
 }
 
+// The rows first_row..last_row where labels have few rows each: state by state, so that memory is read in its order.
+struct ManyLabels {
+  i64 low;
+  std::vector<i32> label, group;  // of each row
+
+  ManyLabels(const RowArrays& rows, i64 first_row, i64 last_row) : low(first_row) {
+    for (i64 k = 0; k < rows.group.shape[0]; k++)
+      for (i64 i = most(rows.starts[k], first_row); i < least(rows.starts[k + 1], last_row); i++)
+        label.push_back(static_cast<i32>(k)), group.push_back(static_cast<i32>(rows.group[k]));
+  }
+
+  template <class T>
+  void add_change(Strided<T> column, Array<const u8, 1> leaf_of_code, Array<const double, 3> gains, Array<double, 2> state) const {
+    const i64 n = static_cast<i64>(label.size());
+    std::vector<i64> at(label.size());  // of the gain of a row
+    for (i64 i = 0; i < n; i++) at[i] = label[i] * gains.stride[1] + leaf_of_code[column[low + i]];
+    for (i64 s = 0; s < gains.shape[0]; s++) {
+      const double* gain = gains[s].data;
+      double* numbers = state[s].data + low;
+      for (i64 i = 0; i < n; i++) numbers[i] += gain[at[i]];
+    }
+  }
+
+  // As `count_wrong`, for votes of every label.
+  i64 count_wrong(Array<const double, 2> state, i64 votes_row, Array<const i64, 1> counts) const {
+    const i64 n = static_cast<i64>(label.size());
+    std::vector<double> own(label.size());
+    std::vector<u8> missed(label.size());
+    for (i64 i = 0; i < n; i++) own[i] = state(votes_row + group[i], low + i);
+    for (i64 k = 0; k < state.shape[0] - votes_row; k++) {
+      const double* other = state[votes_row + k].data + low;
+      for (i64 i = 0; i < n; i++) missed[i] |= (other[i] > own[i]) | ((other[i] == own[i]) & (k < group[i]));
+    }
+    return count_where(counts, low, low + n, [&](i64 i) { return missed[i - low] != 0; });
+  }
+};
+
 // One round over the rows first_row..last_row; returns how much counts that the ensemble gets wrong.
 //
 // column, leaf_of_code, gains[state, label, leaf]: the stump that is added, unless gains are empty. grids[channel] and
@@ -108,11 +149,15 @@ inline i64 advance(PackedCodes packed, RowArrays rows, Column column, Array<cons
   std::vector<double> values(static_cast<std::size_t>(n_channels * n)), table(static_cast<std::size_t>(leaf_of_code.shape[0]));
   i64 wrong = 0;
   if (clear) fill(sums, i64{0});
+  std::optional<ManyLabels> many;
+  if (formulas.votes_row > 0 && last_row - first_row < few_rows * rows.group.shape[0]) many.emplace(rows, first_row, last_row);
+  if (many && gains.shape[0] > 0)
+    std::visit([&](auto c) { many->add_change(c, leaf_of_code, gains, state); }, column);
   for (i64 label = 0; label < rows.group.shape[0]; label++) {
     const i64 group = rows.group[label], end = least(rows.starts[label + 1], last_row);
     for (i64 low = most(rows.starts[label], first_row); low < end; low += rows_weighed) {
       const i64 high = least(low + rows_weighed, end);
-      if (gains.shape[0] > 0)
+      if (!many && gains.shape[0] > 0)
         std::visit([&](auto c) { add_change(c, leaf_of_code, gains, label, table.data(), state, low, high); }, column);
       for (i64 c = 0; c < n_channels; c++) {
         const double* formula = formulas.table[c].data;
@@ -131,10 +176,10 @@ inline i64 advance(PackedCodes packed, RowArrays rows, Column column, Array<cons
       }
       for (i64 c = 0; c < sums.shape[0]; c++)
         std::visit([&](auto codes) { histogram(codes, grids[c], low, high, sums[c][group]); }, packed);
-      wrong += count_wrong(state, formulas.margin_row, formulas.votes_row, group, rows.counts, low, high);
+      if (!many) wrong += count_wrong(state, formulas.margin_row, formulas.votes_row, group, rows.counts, low, high);
     }
   }
-  return wrong;
+  return many ? many->count_wrong(state, formulas.votes_row, rows.counts) : wrong;
 }
 
 }  // namespace electorate

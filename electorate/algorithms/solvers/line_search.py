@@ -3,9 +3,8 @@
 import math
 from typing import Any, Protocol
 
-from electorate.grid import LONGEST
+from electorate.exact import LONGEST, log, log1p
 from electorate.messages import Moments
-from electorate.special import log, log1p
 
 MOST_PASSES = 60
 CLOSE = 1e-13  # of a step, relative

@@ -12,7 +12,7 @@ import numpy as np
 from scipy.optimize import linprog
 
 from electorate.algorithms.lpboost import Margin
-from electorate.arrays import Floats
+from electorate.exact import Floats
 
 TOLERANCE = 1e-10  # of the solvers, for feasibility on either side
 NOTHING = 1e-10  # a weight of a voter below this share of all is rounding

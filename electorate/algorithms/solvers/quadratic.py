@@ -8,7 +8,7 @@ from scipy.linalg import LinAlgError, cho_factor, cho_solve, lstsq
 from threadpoolctl import threadpool_limits
 
 from electorate.algorithms.totally_corrective import Quadratic
-from electorate.arrays import Bools, Floats
+from electorate.exact import Bools, Floats
 
 Mask = Bools
 MOST_STEPS = 100  # of the interior point method; it takes 15 to 40

@@ -1,1 +1,0 @@
-"""Tables that are read batch by batch, from files and streams that need not fit in memory."""

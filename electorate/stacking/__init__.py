@@ -1,1 +1,0 @@
-"""Models that are weighted means of other models."""
