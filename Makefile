@@ -89,10 +89,6 @@ test-arm: $(VENV)/.installed-test
 	$(RUN) -m pip install -qq "ziglang>=0.15"
 	tools/test_arm.sh $(abspath $(RUN))
 
-test-arm: $(VENV)/.installed-test
-	$(RUN) -m pip install -qq "ziglang>=0.15"
-	tools/test_arm.sh $(abspath $(RUN))
-
 lint: $(VENV)/.installed-lint
 	$(RUN) -m ruff check .
 	$(RUN) -m ruff format --check .
