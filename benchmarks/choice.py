@@ -1,8 +1,9 @@
 """Is the estimated loss of the chosen model honest, and the sentence about guessing?
 
-`python benchmarks/choice.py [--quick] [--minutes M] [--out FILE] [--results FILE]` makes tables, fits candidates in
-five folds, chooses as `electorate compare` does, and measures the chosen model on 20,000 fresh rows. Results are
-appended to a file, one line a run, and runs that are there already are not repeated: a study that was stopped goes on.
+`python benchmarks/choice.py [--quick] [--minutes M] [--part PART] [--out FILE] [--results FILE]` makes tables, fits
+candidates in five folds, chooses as `electorate compare` does, and measures the chosen model on 20,000 fresh rows.
+Results are appended to a file, one line a run, and runs that are there already are not repeated: a study that was
+stopped goes on.
 """
 
 import argparse
@@ -516,6 +517,7 @@ def main() -> None:
     parser.add_argument("--results", help="default: beside --out, .jsonl")
     parser.add_argument("--minutes", type=float, default=60.0)
     parser.add_argument("--quick", action="store_true")
+    parser.add_argument("--part", action="append", help="only these: six, mixed, many, nested, noise, default, power")
     options = parser.parse_args()
     path = Path(options.results or Path(options.out).with_suffix(".jsonl"))
     results: dict[str, Record] = {}
@@ -526,6 +528,8 @@ def main() -> None:
     warnings.simplefilter("ignore")
     with threadpool_limits(1), path.open("a") as file:
         for cell in QUICK if options.quick else cells():
+            if options.part and cell.part not in options.part:
+                continue
             if time.monotonic() > end and not options.quick:
                 break
             if cell.key not in results:

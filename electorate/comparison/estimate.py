@@ -5,7 +5,7 @@ predictions are drawn with replacement, the whole choice is made on the drawn ro
 The mean over draws is the estimate, and quantiles over draws are its interval. Nothing is trained.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
@@ -74,10 +74,11 @@ def evaluate(
     metrics: Sequence[str] | None = None,
     n_draws: int | None = None,
     seed: int = 0,
+    is_enough: Callable[[int], bool] | None = None,
 ) -> list[Estimate]:
     """The choice of each rule and what it loses; all rules are measured on the same draws.
 
-    The first rule is the one whose choice is handed over.
+    The first rule is the one whose choice is handed over. is_enough: asked after each draw, with their number so far.
     """
     table, rules = chooser.table, list(rules)
     names = metrics_shown(chooser) if metrics is None else list(metrics)
@@ -86,38 +87,43 @@ def evaluate(
     values = np.full((len(rules), len(names), n_draws), np.nan)
     sums = np.zeros((len(rules), len(names), table.n_rows))
     times = np.zeros(sums.shape)
-    rng = np.random.default_rng([seed, 5])
-    block = max(1, int(BLOCK_CELLS // table.n_rows))
     sparse = SPARSER if table.n_classes and rarest_share(table.codes) >= RARE else SPARSE
-    for start in range(0, n_draws, block):
-        counts = table.draw(min(block, n_draws - start), rng)
-        stages = [(part, _drawn(counts, used)) for used, part in _stages(chooser)]
-        fitted = [chooser.fit(drawn) for _, drawn in stages]
-        for i in range(len(counts)):
-            parts = [np.flatnonzero((counts[i] == 0) & part) for part, _ in stages]
-            rows = np.concatenate(parts)
-            choices = [chooser.choices(drawn[i], f, i, rules) for (_, drawn), f in zip(stages, fitted, strict=True)]
-            weight = table.share[rows]
-            for m, name in enumerate(names):
-                if not len(rows) or (name not in MEANS and table.n_classes and len(np.unique(table.codes[rows])) < 2):
-                    continue
-                is_full = name in MEANS or (start + i) % sparse == 0
-                for r in range(len(rules) if is_full else name == chooser.metric.name):
-                    times[r, m, rows] += 1
-                    losses = loss_of(name, [chosen[r] for chosen in choices], parts)
-                    values[r, m, start + i] = losses @ weight / weight.sum()
-                    sums[r, m, rows] += losses
+    for i, (choices, parts) in enumerate(_choices(chooser, rules, n_draws, np.random.default_rng([seed, 5]))):
+        rows = np.concatenate(parts)
+        weight = table.share[rows]
+        for m, name in enumerate(names):
+            if not len(rows) or (name not in MEANS and table.n_classes and len(np.unique(table.codes[rows])) < 2):
+                continue
+            is_full = name in MEANS or i % sparse == 0
+            for r in range(len(rules) if is_full else name == chooser.metric.name):
+                times[r, m, rows] += 1
+                losses = loss_of(name, [chosen[r] for chosen in choices], parts)
+                values[r, m, i] = losses @ weight / weight.sum()
+                sums[r, m, rows] += losses
+        if is_enough is not None and is_enough(i + 1):
+            break
     final = chooser.choose(np.ones(table.n_rows), rules)
     with np.errstate(invalid="ignore"):
         means = sums / np.where(times > 0, times, np.nan)
     return [
-        Estimate(
-            final[r],
-            {name: _bound(values[r, m]) for m, name in enumerate(names)},
-            {name: means[r, m] for m, name in enumerate(names)},
-        )
-        for r in range(len(rules))
+        Estimate(choice, dict(zip(names, map(_bound, drawn), strict=True)), dict(zip(names, of_rows, strict=True)))
+        for choice, drawn, of_rows in zip(final, values, means, strict=True)
     ]
+
+
+def _choices(
+    chooser: Chooser, rules: list[Rule], n_draws: int, rng: np.random.Generator
+) -> Iterator[tuple[list[list[Choice]], list[Ints]]]:
+    """Of each draw: [stage, rule] what is chosen, and [stage] the rows that measure it."""
+    block = max(1, int(BLOCK_CELLS // chooser.table.n_rows))
+    stages = _stages(chooser)
+    for start in range(0, n_draws, block):
+        counts = chooser.table.draw(min(block, n_draws - start), rng)
+        drawn = [_drawn(counts, used) for used, _ in stages]
+        fitted = [chooser.fit(rows) for rows in drawn]
+        for i in range(len(counts)):
+            choices = [chooser.choices(rows[i], f, i, rules) for rows, f in zip(drawn, fitted, strict=True)]
+            yield choices, [np.flatnonzero((counts[i] == 0) & part) for _, part in stages]
 
 
 def _stages(chooser: Chooser) -> list[tuple[Bools, Bools]]:

@@ -144,12 +144,13 @@ class Journal:
                 outcome = json.load(file)
             fits = [Fit(int(candidate), int(split)) for candidate, split in outcome["fits"]]
             allowed, tests = {int(c) for c in outcome["allowed"]}, bool(outcome["tests"])
+            draws = int(outcome["draws"])
         except (KeyError, TypeError, ValueError) as error:
             raise ValueError(f"{self.path(OUTCOME)} is damaged: {error}") from None
         numbers = {*allowed, *(fit.candidate for fit in fits)}
         if not numbers <= set(range(n_candidates)) or not {fit.split for fit in fits} <= set(range(n_splits)):
             raise ValueError(f"{self.path(OUTCOME)} is damaged: it names a fit that does not exist")
-        return {"fits": fits, "allowed": allowed, "tests": tests}
+        return {"fits": fits, "allowed": allowed, "draws": draws, "tests": tests}
 
     # ------------------------------------------------------------ fits
 

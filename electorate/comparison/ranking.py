@@ -25,6 +25,8 @@ STACK = "stack"
 ACCURACY, SPEED, READABLE = PREFERENCES = ("accuracy", "speed", "readable")
 NEAR = 0.01  # of the error, or of the loss of the baseline: models as near as that to the best count as good
 KEPT = 0.5  # of the lead over the baseline
+Affordable = Callable[[Recipe], bool]
+Enough = Callable[[int], bool]
 
 
 @dataclass(frozen=True)
@@ -94,7 +96,7 @@ class Ranker:
         self.table = self.columns.table
         self.chooser = Chooser(self.table, self.columns.algorithms, self.plan.metric)
 
-    def rank(self, prefer: str, allowed: set[int], is_affordable: Callable[[Recipe], bool] | None = None) -> Ranking:
+    def rank(self, prefer: str, allowed: set[int], is_affordable: Affordable | None, is_enough: Enough) -> Ranking:
         """allowed: the candidates that may be handed over, alone or in a stack that is affordable."""
         plan, baseline = self.plan, self.table.baseline
         numbers = list(dict.fromkeys(int(a) for a in self.columns.algorithms))
@@ -106,7 +108,7 @@ class Ranker:
         stacks = self.stacks and n_stackable > 1
         rules += [Rule(usable, single=True, stack=stacks)]
         rules += [Rule(usable, single=False, stack=True)] if stacks else []
-        estimates = evaluate(self.chooser, rules, seed=plan.seed)
+        estimates = evaluate(self.chooser, rules, seed=plan.seed, is_enough=is_enough)
         lines = [self._line(plan.algorithms[a], one) for a, one in zip(numbers, estimates, strict=False)]
         if stacks and len(estimates[-1].choice.members) > 1:
             lines.append(self._line(None, estimates[-1]))

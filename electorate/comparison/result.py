@@ -7,6 +7,7 @@ import sys
 import time
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ from electorate.comparison import answer as words
 from electorate.comparison import report
 from electorate.comparison.algorithms import PEERS
 from electorate.comparison.certified_winner import CertifiedWinner, cross_fit
+from electorate.comparison.estimate import FEWEST_DRAWS
 from electorate.comparison.fits import Failed, Fit, FitRunner, Plan
 from electorate.comparison.journal import Journal, Store, plan_of
 from electorate.comparison.over_tables import Outcomes
@@ -173,6 +175,13 @@ class Comparison:
         three = sum(sorted(slowest.values())[-3:])
         return AFTER + min(RESERVED * self.limits.seconds, three if math.isfinite(self.limits.seconds) else 0.0)
 
+    def _is_enough(self, wanted: int | None, n_draws: int) -> bool:
+        """Whether the draws of the choice end: where a repeat wants it, or to leave time for the refits."""
+        self.n_draws = n_draws
+        if wanted is not None:
+            return n_draws >= wanted
+        return n_draws >= FEWEST_DRAWS and self.limits.left < self._reserve(self.results, self.costs)
+
     def _refit_seconds(self, candidates: list[int], costs: Costs, tests: bool = True) -> float:
         """Of these candidates on all rows, and before on those that are not held out."""
         rows = [self.refits.n_rows] + ([len(self.refits.parts[0])] if tests and self.refits.n_test else [])
@@ -196,7 +205,9 @@ class Comparison:
         if replayed is not None:
             allowed = replayed["allowed"]
         self.allowed = sorted(allowed or ranker.candidates)
-        self.ranking = ranker.rank(self.prefer, set(self.allowed), self._is_affordable if replayed is None else None)
+        is_affordable = self._is_affordable if replayed is None else None
+        is_enough = partial(self._is_enough, None if replayed is None else replayed["draws"])
+        self.ranking = ranker.rank(self.prefer, set(self.allowed), is_affordable, is_enough)
         recipe = self.ranking.chosen.recipe
         parts = [part.candidate for part in recipe.parts]
         self.tests = self.refits.n_test > 0 and self._refit_seconds(parts, self.costs) < self.limits.left
@@ -441,7 +452,7 @@ class Comparison:
             if model is not None:
                 self._save(model, path)
         fits = [[fit.candidate, fit.split] for fit in self.fits]
-        journal.write_outcome({"fits": fits, "allowed": self.allowed, "tests": self.tests})
+        journal.write_outcome({"fits": fits, "allowed": self.allowed, "draws": self.n_draws, "tests": self.tests})
         if not self.is_partial:
             journal.close()
 

@@ -252,6 +252,17 @@ def test_the_estimate_is_a_function_of_data_and_seed():
     assert one.choice == third.choice
 
 
+def test_the_draws_end_when_it_is_enough():
+    chooser = chooser_of(table_of(100))
+    asked: list[int] = []
+    early = evaluate(chooser, rules_of(chooser), n_draws=40, is_enough=lambda n: asked.append(n) or n >= 15)[0]
+    assert asked == [*range(1, 16)]
+    same = evaluate(chooser, rules_of(chooser), n_draws=40, is_enough=lambda n: n >= 15)[0]
+    whole = evaluate(chooser, rules_of(chooser), n_draws=40)[0]
+    assert early.bounds == same.bounds != whole.bounds
+    assert early.choice == whole.choice
+
+
 @pytest.mark.parametrize("n_classes", [0, 2, 4])
 def test_the_estimate_of_a_fixed_candidate_is_its_own_loss(n_classes):
     """Without a choice nothing is optimistic: the mean over draws is the loss, and row losses are the losses."""

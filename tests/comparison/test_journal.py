@@ -255,7 +255,7 @@ def test_a_damaged_plan_is_reported(folder):
 def cut_short(folder: Path) -> list[Fit]:
     """Change what a run used to the fits of the first two candidates, as if a time limit had ended it then."""
     outcome = json.loads((folder / "outcome.json").read_text())
-    outcome |= {"fits": [fit for fit in outcome["fits"] if fit[0] < 2], "allowed": [1]}
+    outcome |= {"fits": [fit for fit in outcome["fits"] if fit[0] < 2], "allowed": [1], "draws": 150}
     (folder / "outcome.json").write_text(json.dumps(outcome))
     return [Fit(*fit) for fit in outcome["fits"]]
 
@@ -277,7 +277,9 @@ def test_a_replay_needs_a_finished_comparison(folder, tmp_path):
         electorate.compare(*breast_cancer(), replay=tmp_path / "empty", **FEW)
     for text in (
         *("{", "[]", '{"fits": [[1]]}', '{"fits": [], "allowed": ["x"], "tests": 1}'),
-        *('{"fits": [[99, 0]], "allowed": [0], "tests": true}', '{"fits": [[0, 3]], "allowed": [0], "tests": true}'),
+        *('{"fits": [], "allowed": [0], "tests": true}', '{"fits": [], "allowed": [0], "tests": true, "draws": "x"}'),
+        '{"fits": [[99, 0]], "allowed": [0], "tests": true, "draws": 1}',
+        '{"fits": [[0, 3]], "allowed": [0], "tests": true, "draws": 1}',
     ):
         (folder / "outcome.json").write_text(text)
         with pytest.raises(ValueError, match="damaged"):
