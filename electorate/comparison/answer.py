@@ -202,12 +202,11 @@ def _picked(facts: Facts) -> list[str]:
         if kind != ACCURACY and line.name == first.name:
             continue
         more = ""
-        if (
-            kind == SPEED
-            and line.predict_seconds > 0
-            and (times := first.predict_seconds / line.predict_seconds) >= MANY
-        ):
-            more = f"{times:,.0f} times as fast"
+        if kind == ACCURACY and metric.name == "error":
+            if any(other.shown("error") < line.shown("error") for other in facts.ranking.lines):
+                more = "chosen by its log loss"
+        elif kind == SPEED and 0 < MANY * line.predict_seconds <= first.predict_seconds:
+            more = f"{first.predict_seconds / line.predict_seconds:,.0f} times as fast"
         rows.append(f"   {PICKED[kind]:<21}{literal(line.name, 26):<28}{value_of(line, metric):>7}  {more}".rstrip())
     return rows
 

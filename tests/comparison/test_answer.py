@@ -138,6 +138,14 @@ def test_picks_keep_half_of_the_lead_over_guessing(case, comparisons):
         assert line.bound("error").value <= first + 0.5 * (guess - first)
 
 
+@pytest.mark.parametrize("case", ["rare", "error", "classes"])
+def test_a_model_that_has_not_the_smallest_error_says_why_it_is_first(case, comparisons):
+    ranking = comparisons(case).ranking
+    smallest = min(line.bound("error").value for line in ranking.lines)
+    is_smallest = ranking.picks["accuracy"].bound("error").value == smallest
+    assert ("chosen by its log loss" in str(comparisons(case))) == (not is_smallest)
+
+
 def test_the_columns_are_plain(comparisons):
     """The metric, the AUC or R2, and seconds; everything else is in the file."""
     assert comparisons("error").printed[0] == ["", "model", "error", "AUC", "seconds", ""]
