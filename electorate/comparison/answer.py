@@ -15,6 +15,7 @@ LONGEST_IN_TABLE = 26
 LONGEST = 30  # characters of a name
 WIDTH = 80  # characters of a line
 MANY = 1.5  # times as fast: less is not worth a word
+VISIBLE = 0.0005  # a smaller difference between errors is not in the table
 
 
 @dataclass(frozen=True)
@@ -203,8 +204,8 @@ def _picked(facts: Facts) -> list[str]:
             continue
         more = ""
         if kind == ACCURACY and metric.name == "error":
-            if any(other.shown("error") < line.shown("error") for other in facts.ranking.lines):
-                more = "chosen by its log loss"
+            if any(other.shown("error") < line.shown("error") - VISIBLE for other in facts.ranking.lines):
+                more = "chosen by log loss"
         elif kind == SPEED and 0 < MANY * line.predict_seconds <= first.predict_seconds:
             more = f"{first.predict_seconds / line.predict_seconds:,.0f} times as fast"
         rows.append(f"   {PICKED[kind]:<21}{literal(line.name, 26):<28}{value_of(line, metric):>7}  {more}".rstrip())

@@ -142,8 +142,8 @@ def test_picks_keep_half_of_the_lead_over_guessing(case, comparisons):
 def test_a_model_that_has_not_the_smallest_error_says_why_it_is_first(case, comparisons):
     ranking = comparisons(case).ranking
     smallest = min(line.bound("error").value for line in ranking.lines)
-    is_smallest = ranking.picks["accuracy"].bound("error").value == smallest
-    assert ("chosen by its log loss" in str(comparisons(case))) == (not is_smallest)
+    is_smallest = ranking.picks["accuracy"].bound("error").value <= smallest + 0.0005
+    assert ("chosen by log loss" in str(comparisons(case))) == (not is_smallest)
 
 
 def test_the_columns_are_plain(comparisons):
