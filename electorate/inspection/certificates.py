@@ -37,9 +37,9 @@ from electorate.inspection.complexity_classes import (
     parts_of,
     places,
 )
-from electorate.inspection.convergence import training_bounds
 from electorate.inspection.family_complexity import empirical_rademacher
 from electorate.inspection.margins import votes_of
+from electorate.inspection.theorems import training_bounds
 from electorate.model.ensemble import Ensemble
 from electorate.model.foreign_ensemble import RowEnsemble
 from electorate.model.voter_outputs import count_rows, rows_of

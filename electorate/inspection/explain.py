@@ -11,7 +11,7 @@ from electorate.data.row_subset import evenly_spaced, some_rows
 from electorate.estimators.stacked import StackedModel
 from electorate.inspection.importances import Importances, check_explainable, column_importances
 from electorate.inspection.row_explanation import RowExplanation, explain_median_row, explain_row
-from electorate.inspection.rule_table import RuleTable, rule_table
+from electorate.inspection.rules import RuleTable, rule_table
 from electorate.inspection.shapes import ShapeFunction, shape_functions
 from electorate.model.ensemble import Ensemble
 from electorate.text import literal

@@ -10,7 +10,7 @@ from electorate.data.cleaning import without_cleaning
 from electorate.data.row_subset import some_rows, take_rows
 from electorate.data.split import hash_rows
 from electorate.report import charts
-from electorate.report.html_report import MOST_SHUFFLED, add_code, how_section, model_sections, training_sections
+from electorate.report.model_report import MOST_SHUFFLED, add_code, how_section, model_sections, training_sections
 from electorate.report.page import ReportSection, code, grid, render, text
 from electorate.text import write_text
 

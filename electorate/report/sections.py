@@ -8,11 +8,11 @@ from sklearn.metrics import roc_auc_score, roc_curve
 
 from electorate.data.row_subset import evenly_spaced, take_rows
 from electorate.exact import AnyArray, Bools, Floats
-from electorate.inspection.convergence import convergence
 from electorate.inspection.importances import Importances, ShuffledRows
 from electorate.inspection.margins import staged_margins
-from electorate.inspection.rule_table import rule_table
+from electorate.inspection.rules import rule_table
 from electorate.inspection.shapes import ShapeFunction, shape_functions
+from electorate.inspection.theorems import convergence
 from electorate.model.ensemble import Ensemble
 from electorate.report import charts
 from electorate.report.data_profile import level_codes
