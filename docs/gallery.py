@@ -17,18 +17,20 @@ from sklearn.datasets import load_breast_cancer, load_diabetes
 from electorate import (
     AdaBoostClassifier,
     AdaBoostRClassifier,
-    BoundDisplay,
     Columns,
-    IntervalDisplay,
-    MarginDisplay,
     MedBoostRegressor,
-    PathDisplay,
     QuadBoostClassifier,
     RealAdaBoostClassifier,
-    RobustErrorDisplay,
     Rules,
-    ShapeDisplay,
     Trees,
+)
+from electorate.report import (
+    BoundDisplay,
+    IntervalDisplay,
+    MarginDisplay,
+    PathDisplay,
+    RobustErrorDisplay,
+    ShapeDisplay,
 )
 from electorate.simulate import XD6
 

@@ -1,5 +1,8 @@
 """The public names, for type checkers. tests/test_registry.py compares them with registry.py."""
 
+from electorate import export as export
+from electorate import inspection as inspection
+from electorate import report as report
 from electorate.certified.certified_classifier import CertifiedClassifier as CertifiedClassifier
 from electorate.certified.cross_fitted import CrossFittedClassifier as CrossFittedClassifier
 from electorate.comparison.compare import compare as compare
@@ -26,7 +29,6 @@ from electorate.estimators.thinned import thin as thin
 from electorate.estimators.totally_corrective import RLPBoostClassifier as RLPBoostClassifier
 from electorate.estimators.totally_corrective import RQPBoostClassifier as RQPBoostClassifier
 from electorate.estimators.vadaboost import VadaBoostClassifier as VadaBoostClassifier
-from electorate.export.summed_trees import export_input as export_input
 from electorate.families.columns import Columns as Columns
 from electorate.families.kernel_sections import KernelSections as KernelSections
 from electorate.families.paired_stumps import PairedStumps as PairedStumps
@@ -38,34 +40,10 @@ from electorate.families.trees import Trees as Trees
 from electorate.families.union import Union as Union
 from electorate.families.wrapped import Resampled as Resampled
 from electorate.inspection.certificates import certificate as certificate
-from electorate.inspection.check_up import CheckUp as CheckUp
 from electorate.inspection.check_up import check_up as check_up
 from electorate.inspection.explain import explain as explain
-from electorate.inspection.family_complexity import complexity_of as complexity_of
-from electorate.inspection.family_complexity import empirical_rademacher as empirical_rademacher
-from electorate.inspection.loss_certificates import loss_certificate as loss_certificate
-from electorate.inspection.margins import margin_table as margin_table
 from electorate.inspection.margins import margins as margins
-from electorate.inspection.margins import staged_margins as staged_margins
-from electorate.inspection.rules import rule_table as rule_table
-from electorate.inspection.shapes import shape_functions as shape_functions
-from electorate.inspection.shapley import contributions as contributions
-from electorate.inspection.theorems import convergence as convergence
-from electorate.messages import WorkerLostError as WorkerLostError
 from electorate.model.files import load as load
-from electorate.model.skops_types import trusted_types as trusted_types
-from electorate.modelfile import ModelFormatError as ModelFormatError
-from electorate.report.margin_displays import BoundDisplay as BoundDisplay
-from electorate.report.margin_displays import CostDisplay as CostDisplay
-from electorate.report.margin_displays import CumulativeMarginsDisplay as CumulativeMarginsDisplay
-from electorate.report.margin_displays import MarginDisplay as MarginDisplay
-from electorate.report.margin_displays import RobustErrorDisplay as RobustErrorDisplay
-from electorate.report.model_report import html_report as html_report
-from electorate.report.regression import IntervalDisplay as IntervalDisplay
-from electorate.report.regression import QuantilesDisplay as QuantilesDisplay
-from electorate.report.voter_displays import PathDisplay as PathDisplay
-from electorate.report.voter_displays import ShapeDisplay as ShapeDisplay
-from electorate.report.voter_displays import TreeSizesDisplay as TreeSizesDisplay
 from electorate.tables.scan import scan as scan
 from electorate.training.callbacks import Checkpoint as Checkpoint
 from electorate.training.callbacks import ProgressBar as ProgressBar

@@ -255,7 +255,7 @@ class WorkerLostError(RuntimeError):
 
     Examples
     --------
-    >>> from electorate import WorkerLostError
+    >>> from electorate.messages import WorkerLostError
     >>> WorkerLostError("tcp://10.0.0.7:8786", "does not answer").address
     'tcp://10.0.0.7:8786'
     """

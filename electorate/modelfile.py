@@ -56,7 +56,8 @@ class ModelFormatError(ValueError):
     Examples
     --------
     >>> from pathlib import Path
-    >>> from electorate import ModelFormatError, load
+    >>> from electorate import load
+    >>> from electorate.modelfile import ModelFormatError
     >>> _ = Path("not.model").write_text("not a model")
     >>> try:
     ...     load("not.model")

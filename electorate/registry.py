@@ -3,8 +3,11 @@
 An algorithm joins the package with one line in ALGORITHMS. This module imports nothing of the package.
 """
 
+import sys
 from collections import ChainMap
-from typing import NamedTuple
+from collections.abc import Callable, Iterable
+from importlib import import_module
+from typing import Any, NamedTuple
 
 
 class RegisteredAlgorithm(NamedTuple):
@@ -76,40 +79,77 @@ FAMILIES = {
 }
 
 _OTHERS = {
-    "inspection.check_up": "CheckUp check_up",
+    "certified.certified_classifier": "CertifiedClassifier",
+    "certified.cross_fitted": "CrossFittedClassifier",
     "comparison.compare": "compare",
     "comparison.over_tables": "compare_over",
     "comparison.scores": "scores",
-    "certified.certified_classifier": "CertifiedClassifier",
-    "certified.cross_fitted": "CrossFittedClassifier",
     "estimators.quadboost_cv": "QuadBoostClassifierCV",
-    "export.summed_trees": "export_input",
+    "estimators.stacked_classifier": "StackedClassifier StackedRegressor",
+    "estimators.thinned": "ThinnedClassifier thin",
+    "families.wrapped": "Resampled",
     "inspection.certificates": "certificate",
-    "inspection.theorems": "convergence",
+    "inspection.check_up": "check_up",
     "inspection.explain": "explain",
+    "inspection.margins": "margins",
+    "model.files": "load",
+    "tables.scan": "scan",
+    "training.callbacks": "Checkpoint ProgressBar TimeLimit",
+}
+_EXPORT = {"export.summed_trees": "export_input", "model.skops_types": "trusted_types"}
+_INSPECTION = {
+    "inspection.check_up": "CheckUp",
     "inspection.family_complexity": "complexity_of empirical_rademacher",
     "inspection.loss_certificates": "loss_certificate",
-    "inspection.margins": "margin_table margins staged_margins",
+    "inspection.margins": "margin_table staged_margins",
     "inspection.rules": "rule_table",
     "inspection.shapes": "shape_functions",
     "inspection.shapley": "contributions",
-    "messages": "WorkerLostError",
-    "model.files": "load",
-    "modelfile": "ModelFormatError",
-    "report.model_report": "html_report",
+    "inspection.theorems": "convergence",
+}
+_REPORT = {
     "report.margin_displays": "BoundDisplay CostDisplay CumulativeMarginsDisplay MarginDisplay RobustErrorDisplay",
+    "report.model_report": "html_report",
     "report.regression": "IntervalDisplay QuantilesDisplay",
     "report.voter_displays": "PathDisplay ShapeDisplay TreeSizesDisplay",
-    "tables.scan": "scan",
-    "model.skops_types": "trusted_types",
-    "estimators.stacked_classifier": "StackedClassifier StackedRegressor",
-    "estimators.thinned": "ThinnedClassifier thin",
-    "training.callbacks": "Checkpoint ProgressBar TimeLimit",
-    "families.wrapped": "Resampled",
 }
 
-MODULES = (
-    {name: algorithm.module for name, algorithm in ALGORITHMS.items()}
-    | FAMILIES
-    | {name: f"electorate.{module}" for module, names in _OTHERS.items() for name in names.split()}
-)
+
+def _module_of_each(modules: dict[str, str]) -> dict[str, str]:
+    return {name: f"electorate.{module}" for module, names in modules.items() for name in names.split()}
+
+
+MODULES = {name: algorithm.module for name, algorithm in ALGORITHMS.items()} | FAMILIES | _module_of_each(_OTHERS)
+PUBLIC = {  # by the package that they are imported from
+    "electorate": MODULES,
+    "electorate.export": _module_of_each(_EXPORT),
+    "electorate.inspection": _module_of_each(_INSPECTION),
+    "electorate.report": _module_of_each(_REPORT),
+}
+
+
+def lazy_names(package: str) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
+    """Return __getattr__ and __dir__ of a package: a public name, or a package with some, is imported on first use."""
+
+    def names() -> list[str]:
+        return sorted(PUBLIC[package])
+
+    def get(name: str) -> Any:
+        if name == "__all__":
+            return names()
+        if f"{package}.{name}" in PUBLIC:
+            return import_module(f"{package}.{name}")
+        if name not in PUBLIC[package]:
+            raise AttributeError(f"module {package!r} has no attribute {name!r}")
+        value = getattr(import_module(PUBLIC[package][name]), name)
+        setattr(sys.modules[package], name, value)
+        return value
+
+    return get, names
+
+
+def import_lines(names: Iterable[str]) -> list[str]:
+    """Return the lines of Python that import the public ones of these names."""
+    wanted = set(names)
+    found = ((package, sorted(wanted & modules.keys())) for package, modules in PUBLIC.items())
+    return [f"from {package} import {', '.join(public)}" for package, public in found if public]

@@ -8,7 +8,8 @@ for a tie, negative for an error. Boosting keeps raising margins after the train
 
 import matplotlib.pyplot as plt
 
-from electorate import AdaBoostClassifier, MarginDisplay, Trees, margins
+from electorate import AdaBoostClassifier, Trees, margins
+from electorate.report import MarginDisplay
 from electorate.simulate import TwoNorm
 
 problem = TwoNorm()

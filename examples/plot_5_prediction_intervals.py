@@ -11,7 +11,8 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 
-from electorate import IntervalDisplay, MedBoostRegressor
+from electorate import MedBoostRegressor
+from electorate.report import IntervalDisplay
 
 random = np.random.default_rng(0)
 

@@ -2,8 +2,9 @@
 Rules that can be read
 ======================
 
-With :class:`electorate.Rules` as voters a model is a short list of weighted rules. :func:`electorate.rule_table`
-prints them with the rows they cover, and ``explain`` shows which rules decided a row.
+With :class:`electorate.Rules` as voters a model is a short list of weighted rules.
+:func:`electorate.inspection.rule_table` prints them with the rows they cover, and ``explain`` shows which rules
+decided a row.
 """
 
 import matplotlib.pyplot as plt
@@ -11,7 +12,8 @@ from sklearn.datasets import load_breast_cancer
 from sklearn.model_selection import train_test_split
 
 import electorate
-from electorate import AdaBoostRClassifier, Rules, rule_table
+from electorate import AdaBoostRClassifier, Rules
+from electorate.inspection import rule_table
 
 X, y = load_breast_cancer(return_X_y=True, as_frame=True)
 y = y.map({0: "malignant", 1: "benign"})

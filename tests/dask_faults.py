@@ -20,14 +20,8 @@ from dask_cluster import N_WORKERS, addresses, count_seats, cuts, end, make_clie
 from sklearn.base import clone
 from training_cases import noisy, plain
 
-from electorate import (
-    AdaBoostClassifier,
-    AdaBoostRClassifier,
-    Checkpoint,
-    RealAdaBoostClassifier,
-    Trees,
-    WorkerLostError,
-)
+from electorate import AdaBoostClassifier, AdaBoostRClassifier, Checkpoint, RealAdaBoostClassifier, Trees
+from electorate.messages import WorkerLostError
 from electorate.training.callbacks import Callback
 
 IN_TIME = 10.0  # seconds from the fault to the error

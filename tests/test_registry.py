@@ -10,27 +10,32 @@ from pathlib import Path
 import pytest
 
 import electorate
-from electorate.registry import ALGORITHMS, FAMILIES, MODULES
+from electorate.registry import ALGORITHMS, FAMILIES, PUBLIC
 
 ROOT = Path(__file__).parent.parent
 ENDINGS = ("Classifier", "Regressor")
 
 
-def test_static_types_list_the_public_names():
-    stub = ast.parse((ROOT / "electorate" / "__init__.pyi").read_text(encoding="utf-8"))
-    imports = [node for node in stub.body if isinstance(node, ast.ImportFrom)]
+@pytest.mark.parametrize("package", PUBLIC)
+def test_static_types_list_the_public_names(package):
+    stub = ast.parse((ROOT / package.replace(".", "/") / "__init__.pyi").read_text(encoding="utf-8"))
+    imports = [node for node in stub.body if isinstance(node, ast.ImportFrom) and node.module != "electorate"]
     listed = {alias.asname: node.module for node in imports for alias in node.names if alias.asname == alias.name}
-    missing = [f"from {MODULES[name]} import {name} as {name}" for name in MODULES if name not in listed]
-    assert missing == [], "add these lines to electorate/__init__.pyi"
-    assert listed == MODULES
+    names = PUBLIC[package]
+    missing = [f"from {names[name]} import {name} as {name}" for name in names if name not in listed]
+    assert missing == [], f"add these lines to the __init__.pyi of {package}"
+    assert listed == names
 
 
-def test_every_public_name_can_be_imported():
-    assert set(electorate.__all__) == {"__version__", *MODULES} == set(dir(electorate))
-    for name, module in MODULES.items():
-        assert getattr(electorate, name) is getattr(import_module(module), name)
+@pytest.mark.parametrize("package", PUBLIC)
+def test_every_public_name_can_be_imported(package):
+    imported = import_module(package)
+    assert set(imported.__all__) == set(PUBLIC[package]) == set(dir(imported))
+    for name, module in PUBLIC[package].items():
+        assert getattr(imported, name) is getattr(import_module(module), name)
+        assert f"{package}.{name}" not in sys.modules, "importing this module would replace the function"
     with pytest.raises(AttributeError, match="no_such_name"):
-        _ = electorate.no_such_name
+        _ = imported.no_such_name
 
 
 def test_every_estimator_is_registered():

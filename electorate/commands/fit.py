@@ -83,7 +83,7 @@ def run(options: argparse.Namespace) -> int:
     is_scanned = wants_scan(options, source)
     data: Any = read_scanned(options, source) if is_scanned else read(options, source)
     if is_scanned:
-        check, y = electorate.CheckUp([], None), data.labels
+        check, y = electorate.inspection.CheckUp([], None), data.labels
     else:
         check = _check_up(data, options, "regression" if list(found) == ["regression"] else options.task)
         y = check.clean_target(data.y)
@@ -115,10 +115,10 @@ def _training_error(model: Any, data: Any, y: Any) -> float | None:
     return float(errors[-1]) if len(errors) else None
 
 
-def _check_up(data: Any, options: argparse.Namespace, task: str) -> electorate.CheckUp:
+def _check_up(data: Any, options: argparse.Namespace, task: str) -> electorate.inspection.CheckUp:
     """The check-up of the training rows; columns whose type is given stay as they are."""
     if not options.check_up:
-        return electorate.CheckUp([], None)
+        return electorate.inspection.CheckUp([], None)
     X, y = data.X, data.y
     if data.weight is not None:
         used = np.flatnonzero(data.weight)

@@ -26,7 +26,8 @@ def add_options(one: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    from electorate import html_report, load
+    from electorate import load
+    from electorate.report import html_report
 
     check_writable(options.out)
     refuse_own_input("--out", options.out, {"the model": options.model, "the table": options.table})

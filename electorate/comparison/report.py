@@ -10,7 +10,7 @@ import re
 from importlib import import_module
 from typing import Any
 
-from electorate.registry import MODULES
+from electorate.registry import MODULES, import_lines
 from electorate.text import cell as safe
 
 Table = dict[str, list[Any]]
@@ -61,7 +61,7 @@ def as_code(model: Any, cleans: bool) -> str:
     text = " ".join(model.__repr__(N_CHAR_MAX=LONGEST_CODE).split())
     own = type(model).__name__
     used = {name for name in MODULES if re.search(rf"\b{name}\(", text)} | ({"check_up"} if cleans else set())
-    imports = [f"from electorate import {', '.join(sorted(used))}"] if used else []
+    imports = import_lines(used)
     wrapped = [name for name in ("PeerClassifier", "PeerRegressor") if f"{name}(" in text]
     imports += [f"from electorate.estimators.peers import {', '.join(wrapped)}"] if wrapped else []
     if own not in (*used, *wrapped):

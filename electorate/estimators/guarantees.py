@@ -47,10 +47,10 @@ class Certified:
         )
 
     def convergence(self) -> Any:
-        """The predictions of the papers for every round, and what was observed: see :func:`electorate.convergence`."""
+        """Compare predictions and observations of every round: see :func:`electorate.inspection.convergence`."""
         import electorate
 
-        return electorate.convergence(self)
+        return electorate.inspection.convergence(self)
 
 
 def refuse_without(model: Any, attribute: str, what: str, models: str) -> None:

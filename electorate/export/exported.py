@@ -17,10 +17,10 @@ class Exported:
         Returns
         -------
         onnx.ModelProto
-            One input ``X``, a tensor of doubles [row, column] as :func:`electorate.export_input` returns it. Outputs of
-            a classifier: ``label``, ``probabilities`` and ``decision``, equal to ``predict``, ``predict_proba`` and
-            ``decision_function``. Output of a regressor: ``prediction``. The metadata list the columns and the texts
-            of categories.
+            One input ``X``, a tensor of doubles [row, column] as :func:`electorate.export.export_input` returns it.
+            Outputs of a classifier: ``label``, ``probabilities`` and ``decision``, equal to ``predict``,
+            ``predict_proba`` and ``decision_function``. Output of a regressor: ``prediction``. The metadata list the
+            columns and the texts of categories.
 
         Notes
         -----
@@ -97,10 +97,10 @@ class Exported:
         return to_frame(self)
 
     def to_text(self) -> str:
-        """Return the rules of the model, one line each, the weight first: see :func:`electorate.rule_table`."""
+        """Return the rules of the model, one per line, weight first: see :func:`electorate.inspection.rule_table`."""
         import electorate  # its public functions import the estimators
 
-        return electorate.rule_table(getattr(self, "best_estimator_", self)).to_text()
+        return electorate.inspection.rule_table(getattr(self, "best_estimator_", self)).to_text()
 
     def to_shap(self, X: Any = None) -> dict[str, Any]:
         """Return a dictionary that ``shap.TreeExplainer`` takes as a model.
@@ -114,12 +114,13 @@ class Exported:
         Returns
         -------
         dict
-            Rows to explain must be given to the explainer as :func:`electorate.export_input` returns them. It explains
-            the decision of a classifier, one output per class for more than two, or the prediction of a regressor.
+            Rows to explain must be given to the explainer as :func:`electorate.export.export_input` returns them. It
+            explains the decision of a classifier, one output per class for more than two, or the prediction of a
+            regressor.
 
         See Also
         --------
-        electorate.contributions : Exact Shapley values without the package shap.
+        electorate.inspection.contributions : Exact Shapley values without the package shap.
         """
         from electorate.export.shap_trees import to_shap
 

@@ -43,7 +43,8 @@ class ShapTree:
     def _append(self, child: int, column: int, threshold: float, value: Floats) -> int:
         if len(self.left) >= MOST_NODES:
             raise ValueError(
-                "to_shap would copy the subtrees of tests by category too often: use electorate.contributions"
+                "to_shap would copy the subtrees of tests by category too often: "
+                "use electorate.inspection.contributions"
             )
         for array in (self.left, self.right, self.default):
             array.append(child)

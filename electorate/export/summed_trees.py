@@ -104,7 +104,8 @@ def export_input(model: Any, X: Any) -> Floats:
     Examples
     --------
     >>> import pandas as pd
-    >>> from electorate import AdaBoostClassifier, export_input
+    >>> from electorate import AdaBoostClassifier
+    >>> from electorate.export import export_input
     >>> X = pd.DataFrame({"color": ["red", "blue", "red", "green"], "size": [1.5, 2.0, None, 4.0]})
     >>> model = AdaBoostClassifier().fit(X, [0, 1, 0, 1])
     >>> export_input(model, X)

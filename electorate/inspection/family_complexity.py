@@ -62,7 +62,8 @@ def complexity_of(family: Any, X: Any, *, max_bins: int | str = 255, categorical
 
     Examples
     --------
-    >>> from electorate import Stumps, Trees, complexity_of
+    >>> from electorate import Stumps, Trees
+    >>> from electorate.inspection import complexity_of
     >>> from electorate.simulate import XD6
     >>> X, _ = XD6().sample(1000, random_state=0)
     >>> complexity_of(Stumps(), X).provable < complexity_of(Trees(3), X).provable
@@ -117,7 +118,8 @@ def empirical_rademacher(
 
     Examples
     --------
-    >>> from electorate import Stumps, empirical_rademacher
+    >>> from electorate import Stumps
+    >>> from electorate.inspection import empirical_rademacher
     >>> from electorate.simulate import XD6
     >>> X, _ = XD6().sample(100, random_state=0)
     >>> found = empirical_rademacher(Stumps(), X, draws=20)

@@ -90,7 +90,8 @@ def loss_certificate(
     Examples
     --------
     >>> from sklearn.datasets import load_breast_cancer
-    >>> from electorate import AdaBoostClassifier, loss_certificate
+    >>> from electorate import AdaBoostClassifier
+    >>> from electorate.inspection import loss_certificate
     >>> X, y = load_breast_cancer(return_X_y=True)
     >>> model = AdaBoostClassifier(n_estimators=20).fit(X[:300], y[:300])
     >>> bool(loss_certificate(model, (X[300:], y[300:]))["balanced error"].value < 0.2)

@@ -86,7 +86,8 @@ def staged_margins(
 
     Examples
     --------
-    >>> from electorate import AdaBoostClassifier, staged_margins
+    >>> from electorate import AdaBoostClassifier
+    >>> from electorate.inspection import staged_margins
     >>> from electorate.simulate import XD6
     >>> X, y = XD6(noise=0.1).sample(100, random_state=0)
     >>> model = AdaBoostClassifier(n_estimators=5).fit(X, y)
@@ -129,7 +130,8 @@ def margin_table(
 
     Examples
     --------
-    >>> from electorate import AdaBoostClassifier, AdaBoostRClassifier, margin_table
+    >>> from electorate import AdaBoostClassifier, AdaBoostRClassifier
+    >>> from electorate.inspection import margin_table
     >>> from electorate.simulate import XD6
     >>> X, y = XD6(noise=0.2).sample(300, 0)
     >>> models = {"discrete": AdaBoostClassifier().fit(X, y), "AdaBoost_R": AdaBoostRClassifier().fit(X, y)}

@@ -63,7 +63,8 @@ def rule_table(model: Any, X: Any = None, sample_weight: Any = None) -> RuleTabl
 
     Examples
     --------
-    >>> from electorate import AdaBoostClassifier, rule_table
+    >>> from electorate import AdaBoostClassifier
+    >>> from electorate.inspection import rule_table
     >>> model = AdaBoostClassifier(n_estimators=1).fit([[1.0], [2.0], [4.0], [5.0]], [0, 0, 1, 1])
     >>> print(rule_table(model).to_text())  # doctest: +ELLIPSIS
     +0.5...  if x0 <= 3...

@@ -76,7 +76,8 @@ def shape_functions(model: Any) -> tuple[Floats, list[ShapeFunction]]:
     Examples
     --------
     >>> from sklearn.datasets import load_breast_cancer
-    >>> from electorate import AdaBoostClassifier, shape_functions
+    >>> from electorate import AdaBoostClassifier
+    >>> from electorate.inspection import shape_functions
     >>> X, y = load_breast_cancer(return_X_y=True, as_frame=True)
     >>> constant, shapes = shape_functions(AdaBoostClassifier().fit(X, y))
     >>> bool(shapes[0].name in X.columns)

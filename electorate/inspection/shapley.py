@@ -80,7 +80,8 @@ def contributions(model: Any, X: Any, background: Any = None) -> Contributions:
     --------
     >>> import numpy as np
     >>> from sklearn.datasets import load_breast_cancer
-    >>> from electorate import AdaBoostClassifier, Trees, contributions
+    >>> from electorate import AdaBoostClassifier, Trees
+    >>> from electorate.inspection import contributions
     >>> X, y = load_breast_cancer(return_X_y=True)
     >>> model = AdaBoostClassifier(Trees(3), n_estimators=20).fit(X, y)
     >>> found = contributions(model, X[:5], background=X)

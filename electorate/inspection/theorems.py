@@ -53,7 +53,8 @@ def convergence(model: Any) -> Convergence:
     Examples
     --------
     >>> from sklearn.datasets import load_breast_cancer
-    >>> from electorate import AdaBoostClassifier, convergence
+    >>> from electorate import AdaBoostClassifier
+    >>> from electorate.inspection import convergence
     >>> X, y = load_breast_cancer(return_X_y=True)
     >>> convergence(AdaBoostClassifier(n_estimators=20).fit(X, y)).holds
     True

@@ -30,7 +30,8 @@ def trusted_types(model: Any) -> list[str]:
     Examples
     --------
     >>> from sklearn.datasets import load_iris
-    >>> from electorate import AdaBoostClassifier, trusted_types
+    >>> from electorate import AdaBoostClassifier
+    >>> from electorate.export import trusted_types
     >>> model = AdaBoostClassifier(n_estimators=5).fit(*load_iris(return_X_y=True))
     >>> "electorate.families.trees.Stumps" in trusted_types(model)
     True

@@ -48,7 +48,8 @@ class MarginDisplay(MarginPicture):
 
     Examples
     --------
-    >>> from electorate import AdaBoostClassifier, MarginDisplay
+    >>> from electorate import AdaBoostClassifier
+    >>> from electorate.report import MarginDisplay
     >>> from electorate.simulate import XD6
     >>> X, y = XD6(0.2).sample(300, 0)
     >>> model = AdaBoostClassifier(n_estimators=20).fit(X, y)
@@ -113,7 +114,8 @@ class CumulativeMarginsDisplay(MarginPicture):
 
     Examples
     --------
-    >>> from electorate import AdaBoostClassifier, CumulativeMarginsDisplay
+    >>> from electorate import AdaBoostClassifier
+    >>> from electorate.report import CumulativeMarginsDisplay
     >>> from electorate.simulate import XD6
     >>> X, y = XD6(noise=0.1).sample(100, random_state=0)
     >>> models = {f"{n} rounds": AdaBoostClassifier(n_estimators=n).fit(X, y) for n in (5, 20)}
@@ -175,7 +177,8 @@ class RobustErrorDisplay(Display):
     Examples
     --------
     >>> from sklearn.datasets import load_diabetes
-    >>> from electorate import MedBoostRegressor, RobustErrorDisplay
+    >>> from electorate import MedBoostRegressor
+    >>> from electorate.report import RobustErrorDisplay
     >>> X, y = load_diabetes(return_X_y=True)
     >>> display = RobustErrorDisplay.from_estimator(MedBoostRegressor(n_estimators=20).fit(X, y), X, y)
     >>> bool((display.errors["training"] <= display.bound + 1e-9).all())
@@ -246,7 +249,8 @@ class BoundDisplay(Display):
     Examples
     --------
     >>> from sklearn.datasets import load_breast_cancer
-    >>> from electorate import AdaBoostClassifier, BoundDisplay
+    >>> from electorate import AdaBoostClassifier
+    >>> from electorate.report import BoundDisplay
     >>> X, y = load_breast_cancer(return_X_y=True)
     >>> display = BoundDisplay.from_estimator(AdaBoostClassifier(n_estimators=20).fit(X, y))
     >>> list(display.bounds)
@@ -322,7 +326,8 @@ class CostDisplay(Display):
 
     Examples
     --------
-    >>> from electorate import CostDisplay, VadaBoostClassifier
+    >>> from electorate import VadaBoostClassifier
+    >>> from electorate.report import CostDisplay
     >>> from electorate.simulate import XD6
     >>> X, y = XD6(noise=0.1).sample(100, random_state=0)
     >>> models = {f"lam = {lam}": VadaBoostClassifier(lam=lam, n_estimators=10).fit(X, y) for lam in (0.0, 0.5)}

@@ -15,7 +15,7 @@ from electorate.data.row_subset import some_rows
 from electorate.inspection.check_up import check_up
 from electorate.inspection.importances import check_explainable, column_importances
 from electorate.model.text import column_names
-from electorate.registry import MODULES
+from electorate.registry import MODULES, import_lines
 from electorate.report.data_profile import profile
 from electorate.report.page import ReportSection, code, pairs, render, table, text
 from electorate.report.sections import (
@@ -70,7 +70,8 @@ def html_report(
     Examples
     --------
     >>> from sklearn.datasets import load_breast_cancer
-    >>> from electorate import AdaBoostClassifier, html_report
+    >>> from electorate import AdaBoostClassifier
+    >>> from electorate.report import html_report
     >>> X, y = load_breast_cancer(return_X_y=True, as_frame=True)
     >>> page = html_report(AdaBoostClassifier(n_estimators=10).fit(X[::2], y[::2]), X[1::2], y[1::2])
     >>> page.startswith("<!DOCTYPE html>")
@@ -172,10 +173,12 @@ def _python_code(model: Any) -> str:
     used = {name for name in re.findall(r"\b[A-Z]\w+", made) if name in MODULES}
     cleans = getattr(model, "cleaning_", None) is not None
     own = type(model).__name__
-    names = ", ".join([*sorted({own, *used} & set(MODULES)), *(["check_up"] if cleans else []), "html_report"])
-    other = "" if own in MODULES else f"from {type(model).__module__} import {own}\n"
+    imports = import_lines({own, *used, "html_report", *(["check_up"] if cleans else [])})
+    if own not in MODULES:
+        imports.append(f"from {type(model).__module__} import {own}")
     fitted = f"check_up(X_train, y_train).fit({made}, X_train, y_train)" if cleans else f"{made}.fit(X_train, y_train)"
-    return f"""from electorate import {names}
-{other}
+    lines = "\n".join(imports)
+    return f"""{lines}
+
 model = {fitted}
 html_report(model, X, y, path="report.html")"""

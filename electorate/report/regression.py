@@ -15,7 +15,7 @@ from electorate.data.sparse_format import check_sparse
 from electorate.estimators.guarantees import refuse_without
 from electorate.exact import UNITS, Floats
 from electorate.model.median import Votes
-from electorate.report.drawing import Display, finish, plain, pyplot
+from electorate.report.drawing import Display, finish, plain
 from electorate.training.lazy_inputs import refuse_lazy_for
 
 Target = tuple[float, float, float] | None  # x, y, eps
@@ -46,7 +46,8 @@ class QuantilesDisplay(Display):
     Examples
     --------
     >>> import numpy as np
-    >>> from electorate import MedBoostRegressor, QuantilesDisplay
+    >>> from electorate import MedBoostRegressor
+    >>> from electorate.report import QuantilesDisplay
     >>> X = np.linspace(0, 6, 200)[:, None]
     >>> model = MedBoostRegressor(n_estimators=10).fit(X, np.sin(X[:, 0]))
     >>> QuantilesDisplay.from_estimator(model, X, 0, rho=0.2).rho
@@ -102,30 +103,6 @@ class QuantilesDisplay(Display):
         finish(ax, plain(self.name), "output", "best")
 
 
-def nine_lines() -> tuple[Floats, Floats]:
-    """Return x and [x, line]: the voters of the paper's Figure 2."""
-    x = np.linspace(0.0, 1.0, POINTS)
-    slopes = np.array([0.9, -0.3, 0.5, -0.7, 0.2, 0.8, -0.5, 0.1, -0.4])
-    return x, np.linspace(-0.4, 0.4, 9) + np.outer(x - 0.5, slopes)
-
-
-def figure_2(x: Floats, predictions: Floats) -> Any:
-    """The paper's Figure 2: lines with equal weights, rho / c = 0.25; in (b) beside a target. A figure."""
-    figure, (left, right) = pyplot(QuantilesDisplay).subplots(1, 2, figsize=(10, 4), sharey=True, layout="constrained")
-    display = QuantilesDisplay.from_voters(x, predictions, rho=0.25).plot(left)
-    at = int(0.7 * POINTS)
-    near = (float(x[at]), float(display.middle[at]) - 0.02, 0.16)
-    QuantilesDisplay.from_voters(x, predictions, rho=0.25, target=near).plot(right)
-    left.set_title("(a) quantiles of the vote", fontsize="medium")
-    right.set_title("(b) rho-robust and eps-precise at y", fontsize="medium")
-    right.set_ylabel("")
-    left.set_ylim(-1.15, 0.9)
-    left.legend(loc="lower left", frameon=False, fontsize="small", ncols=2, handlelength=3.2)
-    handles, names = right.get_legend_handles_labels()
-    right.legend(handles[-1:], names[-1:], loc="lower left", frameon=False, fontsize="small")
-    return figure
-
-
 class IntervalDisplay(Display):
     """The median of a vote and an interval along one feature.
 
@@ -146,7 +123,8 @@ class IntervalDisplay(Display):
     Examples
     --------
     >>> from sklearn.datasets import load_diabetes
-    >>> from electorate import IntervalDisplay, MedBoostRegressor
+    >>> from electorate import MedBoostRegressor
+    >>> from electorate.report import IntervalDisplay
     >>> X, y = load_diabetes(return_X_y=True, as_frame=True)
     >>> model = MedBoostRegressor(n_estimators=20).fit(X[:300], y[:300]).calibrate(X[300:], y[300:])
     >>> display = IntervalDisplay.from_estimator(model, X, "bmi", coverage=0.9)

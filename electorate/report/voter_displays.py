@@ -34,7 +34,8 @@ class PathDisplay(Display):
 
     Examples
     --------
-    >>> from electorate import PathDisplay, QuadBoostClassifier
+    >>> from electorate import QuadBoostClassifier
+    >>> from electorate.report import PathDisplay
     >>> from electorate.simulate import XD6
     >>> X, y = XD6(noise=0.1).sample(100, random_state=0)
     >>> model = QuadBoostClassifier(penalty="l1", reweight="cyclic", n_estimators=200)
@@ -94,7 +95,8 @@ class TreeSizesDisplay(Display):
     Examples
     --------
     >>> from sklearn.datasets import load_breast_cancer
-    >>> from electorate import AdaBoostClassifier, TreeSizesDisplay, Trees
+    >>> from electorate import AdaBoostClassifier, Trees
+    >>> from electorate.report import TreeSizesDisplay
     >>> X, y = load_breast_cancer(return_X_y=True)
     >>> model = AdaBoostClassifier(Trees(2), n_estimators=5).fit(X, y)
     >>> int(TreeSizesDisplay.from_estimator(model).sizes["AdaBoostClassifier"].max())
@@ -156,7 +158,8 @@ class ShapeDisplay:
     Examples
     --------
     >>> from sklearn.datasets import load_breast_cancer
-    >>> from electorate import AdaBoostClassifier, ShapeDisplay
+    >>> from electorate import AdaBoostClassifier
+    >>> from electorate.report import ShapeDisplay
     >>> X, y = load_breast_cancer(return_X_y=True, as_frame=True)
     >>> display = ShapeDisplay.from_estimator(AdaBoostClassifier().fit(X, y), most=2)
     >>> len(display.axes_)

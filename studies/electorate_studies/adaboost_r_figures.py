@@ -17,8 +17,9 @@ from typing import Any
 
 import numpy as np
 
-from electorate import AdaBoostClassifier, AdaBoostRClassifier, RealAdaBoostClassifier, Rules, staged_margins
+from electorate import AdaBoostClassifier, AdaBoostRClassifier, RealAdaBoostClassifier, Rules
 from electorate.exact import Floats
+from electorate.inspection import staged_margins
 from electorate.report.drawing import lines, pyplot
 from electorate.simulate import XD6, Bits, LEDEven
 from electorate.theory.margins import Margins

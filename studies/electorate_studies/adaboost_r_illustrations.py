@@ -12,7 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from electorate import AdaBoostRClassifier, Rules, staged_margins
+from electorate import AdaBoostRClassifier, Rules
+from electorate.inspection import staged_margins
 from electorate.report.drawing import lines, pyplot
 from electorate.simulate import XD6
 from electorate.theory.margins import Margins, bayes_margins

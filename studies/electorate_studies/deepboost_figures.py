@@ -11,15 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from electorate import (
-    AdaBoostClassifier,
-    CumulativeMarginsDisplay,
-    DeepBoostClassifier,
-    Trees,
-    TreeSizesDisplay,
-    margins,
-)
+from electorate import AdaBoostClassifier, DeepBoostClassifier, Trees, margins
 from electorate.inspection.shapes import tree_sizes
+from electorate.report import CumulativeMarginsDisplay, TreeSizesDisplay
 from electorate.theory.margins import Margins
 from electorate_studies.binary_sets import Source, read_set
 from electorate_studies.request import Request, markdown_table

@@ -20,7 +20,8 @@ from sklearn.tree import DecisionTreeRegressor
 
 from electorate import Columns, LocMedBoostRegressor, MedBoostRegressor, RegressionTrees
 from electorate.exact import Floats
-from electorate.report import regression
+from electorate.report import QuantilesDisplay
+from electorate.report.drawing import pyplot
 from electorate_studies import medboost
 from electorate_studies.binary_sets import with_files
 from electorate_studies.medboost import Part, read, typical
@@ -37,6 +38,7 @@ OFFERS = {
     "lemma 1": "the table of theorem 2, which has it",
     **medboost.OFFERS,
 }
+N_POINTS = 200  # of each line of figure 2
 NEEDS_DATA = ("figure 1", "lemma 1", "theorem 1", "theorem 2", *medboost.OFFERS)
 WHOLE = ("all",)
 DELTA = 0.05
@@ -361,8 +363,32 @@ def figure_1(request: Request, plan: Plan, lines: Lines) -> list[str]:
     return [text, "", *markdown_table("set | nu | rounds | edges | steps | medians", table, "lrrrrr")]
 
 
+def nine_lines() -> tuple[Floats, Floats]:
+    """Return x and [x, line]: the voters of the paper's Figure 2."""
+    x = np.linspace(0.0, 1.0, N_POINTS)
+    slopes = np.array([0.9, -0.3, 0.5, -0.7, 0.2, 0.8, -0.5, 0.1, -0.4])
+    return x, np.linspace(-0.4, 0.4, 9) + np.outer(x - 0.5, slopes)
+
+
+def draw_figure_2(x: Floats, predictions: Floats) -> Any:
+    """Draw the paper's Figure 2: lines with equal weights, rho / c = 0.25; in (b) beside a target."""
+    figure, (left, right) = pyplot(QuantilesDisplay).subplots(1, 2, figsize=(10, 4), sharey=True, layout="constrained")
+    display = QuantilesDisplay.from_voters(x, predictions, rho=0.25).plot(left)
+    at = int(0.7 * N_POINTS)
+    near = (float(x[at]), float(display.middle[at]) - 0.02, 0.16)
+    QuantilesDisplay.from_voters(x, predictions, rho=0.25, target=near).plot(right)
+    left.set_title("(a) quantiles of the vote", fontsize="medium")
+    right.set_title("(b) rho-robust and eps-precise at y", fontsize="medium")
+    right.set_ylabel("")
+    left.set_ylim(-1.15, 0.9)
+    left.legend(loc="lower left", frameon=False, fontsize="small", ncols=2, handlelength=3.2)
+    handles, names = right.get_legend_handles_labels()
+    right.legend(handles[-1:], names[-1:], loc="lower left", frameon=False, fontsize="small")
+    return figure
+
+
 def _nine_lines() -> list[dict[str, Any]]:
-    return [{"x": float(x), "lines": y.tolist()} for x, y in zip(*regression.nine_lines(), strict=True)]
+    return [{"x": float(x), "lines": y.tolist()} for x, y in zip(*nine_lines(), strict=True)]
 
 
 def figure_2(request: Request, plan: Plan, lines: Lines) -> list[str]:
@@ -370,7 +396,7 @@ def figure_2(request: Request, plan: Plan, lines: Lines) -> list[str]:
     picture = replace(request, what="figure 2")
     rows = picture.figure_rows("locmedboost", _nine_lines)
     x, outputs = np.array([one["x"] for one in rows]), np.array([one["lines"] for one in rows])
-    name = picture.save(regression.figure_2(x, outputs), "locmedboost")
+    name = picture.save(draw_figure_2(x, outputs), "locmedboost")
     text = "Nine lines with equal weights, kappa = 1, rho / c = 0.25, as in the caption; the lines are ours"
     return [f"{text}. The picture: {name}."]
 

@@ -14,8 +14,9 @@ from typing import Any
 
 import numpy as np
 
-from electorate import AdaBoostClassifier, CostDisplay, EBBoostClassifier, VadaBoostClassifier
+from electorate import AdaBoostClassifier, EBBoostClassifier, VadaBoostClassifier
 from electorate.exact import Floats
+from electorate.report import CostDisplay
 from electorate.report.drawing import pyplot
 from electorate.simulate import XD6
 from electorate_studies.binary_sets import Source, read_set

@@ -19,11 +19,11 @@ from electorate import (
     Stumps,
     Trees,
     Union,
-    convergence,
     load,
     margins,
 )
 from electorate.algorithms.locmedboost import closed_step
+from electorate.inspection import convergence
 from electorate.theory.training import rounds_to_margin
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*the first tree classifies every training row")

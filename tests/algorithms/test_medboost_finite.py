@@ -266,7 +266,8 @@ def test_checkpoints_and_validation_rows(name: str, tmp_path: Path) -> None:
 
 
 def test_damaged_files_of_columns_are_refused(tmp_path: Path) -> None:
-    from electorate import ModelFormatError, modelfile
+    from electorate import modelfile
+    from electorate.modelfile import ModelFormatError
 
     X, y, _ = noisy()
     fitted = MedBoostRegressor(Columns(), n_estimators=3).fit(X, y)

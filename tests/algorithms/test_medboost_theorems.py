@@ -8,16 +8,8 @@ import pytest
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.linear_model import LinearRegression
 
-from electorate import (
-    Columns,
-    LocMedBoostRegressor,
-    MedBoostRegressor,
-    Pool,
-    RegressionTrees,
-    certificate,
-    convergence,
-    load,
-)
+from electorate import Columns, LocMedBoostRegressor, MedBoostRegressor, Pool, RegressionTrees, certificate, load
+from electorate.inspection import convergence
 from electorate.theory.training import rounds_to_margin
 
 

@@ -15,6 +15,7 @@ import electorate
 from electorate import Columns, Pool, QuadBoostClassifier, Stumps
 from electorate.algorithms.quadboost import L1, L2, Linf, Penalty
 from electorate.families import means
+from electorate.modelfile import ModelFormatError
 from tests.common import checks
 from tests.common.cases import DATA
 from tests.common.engines import ENGINES
@@ -561,5 +562,5 @@ def test_damaged_moves_are_refused(tmp_path: Any) -> None:
         "gap": lambda a: np.repeat(a, 2),
     }.items():
         modelfile.write(path, good.kind, good.meta, {**good.arrays, name: damage(good.arrays[name])})
-        with pytest.raises(electorate.ModelFormatError):
+        with pytest.raises(ModelFormatError):
             electorate.load(path)

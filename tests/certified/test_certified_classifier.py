@@ -12,7 +12,7 @@ from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer, load_iris
 from sklearn.model_selection import GridSearchCV
 
-from electorate import CertifiedClassifier, ModelFormatError, certificate, load
+from electorate import CertifiedClassifier, certificate, load
 from electorate.certified.description import CodedVoter, Literal
 from electorate.certified.description_prior import (
     PriorOptions,
@@ -26,6 +26,7 @@ from electorate.certified.description_search import CountedExamples, Description
 from electorate.certified.prior_tests import PriorTests, coarse_codes
 from electorate.data.table import read_table
 from electorate.families.trees import Stumps
+from electorate.modelfile import ModelFormatError
 from tests.common.cases import DATA
 
 CARD = {"prior_rounds": 0, "n_estimators": 6}

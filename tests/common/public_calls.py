@@ -3,12 +3,15 @@
 import inspect
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from importlib import import_module
 from typing import Any
 
 import numpy as np
 
 import electorate
+from electorate.registry import PUBLIC
 
+OBJECTS = {name: getattr(import_module(package), name) for package, names in PUBLIC.items() for name in names}
 FITTED = ("model", "estimator", "estimators", "models")  # parameters that take a fitted model
 UNCALLED = ("__init__", "set_params", "get_params", "get_metadata_routing")
 
@@ -36,8 +39,7 @@ class Call:
 
 def functions() -> Iterator[Call]:
     """Every public function, and every constructor of a display."""
-    for name in sorted(electorate.registry.MODULES):
-        value = getattr(electorate, name)
+    for name, value in sorted(OBJECTS.items()):
         if not inspect.isclass(value):
             yield Call.of(name, value)
         elif name.endswith("Display"):

@@ -97,10 +97,10 @@ def methods(model: Any, X: Any, y: Any) -> dict[str, Any]:
 
 def functions(model: Any, X: Any, y: Any, new: tuple[Any, Any]) -> dict[str, Any]:
     """Return what the functions of the package make of the model: certificates, margins, rules."""
-    found = {name: result_of(lambda name=name: getattr(electorate, name)(model)) for name in OF_MODELS}
+    found = {name: result_of(lambda name=name: getattr(electorate.inspection, name)(model)) for name in OF_MODELS}
     found["margins"] = result_of(lambda: electorate.margins(model, X, y))
-    found["staged_margins"] = result_of(lambda: list(electorate.staged_margins(model, X, y)))
-    found["contributions"] = result_of(lambda: electorate.contributions(model, X))
+    found["staged_margins"] = result_of(lambda: list(electorate.inspection.staged_margins(model, X, y)))
+    found["contributions"] = result_of(lambda: electorate.inspection.contributions(model, X))
     for name, rows in (("new", new), ("training", (X, y))):
         eps = {} if hasattr(model, "classes_") else {"eps": 0.5}
         found[f"certificate of {name} rows"] = result_of(

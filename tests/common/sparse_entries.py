@@ -18,7 +18,7 @@ from scipy.sparse import csr_array, csr_matrix
 
 import electorate
 from electorate import AdaBoostClassifier, MedBoostRegressor, QuadBoostRegressor, RealAdaBoostClassifier
-from tests.common.public_calls import FITTED, Call, finished, functions, methods, values_for
+from tests.common.public_calls import FITTED, OBJECTS, Call, finished, functions, methods, values_for
 from tests.common.small_models import small_model
 
 OUTSIDE = 10**7
@@ -77,8 +77,7 @@ def entries() -> Iterator[tuple[Call, Any, Any]]:
         if takes_rows(call) and call not in about_models:
             yield call, None, LABELS
     unfitted = others()
-    for name in sorted(electorate.registry.MODULES):
-        value = getattr(electorate, name)
+    for name, value in sorted(OBJECTS.items()):
         if inspect.isclass(value) and not hasattr(value, "certificate") and not name.endswith("Display"):
             taking = [
                 one

@@ -159,5 +159,5 @@ def test_a_booster_of_the_users_own_answers(margin_adaboost, tmp_path):  # noqa:
 
 def test_a_report_of_a_stack_shows_its_errors_and_importances():
     for model, y in ((stacked(), LABELS[2]), (stacked_numbers(), SCORE)):
-        page = electorate.html_report(model.fit(X, y), X, y)
+        page = electorate.report.html_report(model.fit(X, y), X, y)
         assert all(f"id='{section}'" in page for section in ("errors", "columns", "data"))

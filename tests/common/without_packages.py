@@ -46,7 +46,11 @@ def results() -> list[Call]:
     """The methods of what public functions return."""
     X, y = np.random.default_rng(0).normal(size=(60, 3)), np.arange(60) % 2
     model = electorate.AdaBoostClassifier(n_estimators=3).fit(X, y)
-    made = (electorate.rule_table(model), electorate.certificate(model, train=(X, y)), electorate.convergence(model))
+    made = (
+        electorate.inspection.rule_table(model),
+        electorate.certificate(model, train=(X, y)),
+        electorate.inspection.convergence(model),
+    )
     scan = Call.of("scan", lambda source: electorate.scan(source))
     return [call for one in made for call in methods(one)] + [scan]
 

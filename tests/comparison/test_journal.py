@@ -14,12 +14,13 @@ import pytest
 from sklearn.datasets import load_iris
 
 import electorate
-from electorate import AdaBoostClassifier, ModelFormatError, modelfile
+from electorate import AdaBoostClassifier, modelfile
 from electorate.comparison import journal
 from electorate.comparison.algorithms import Algorithm
 from electorate.comparison.fits import Fit
 from electorate.comparison.journal import Journal
 from electorate.comparison.rows import store
+from electorate.modelfile import ModelFormatError
 from tests.comparison.small_comparisons import (
     NAMES,
     breast_cancer,

@@ -256,7 +256,7 @@ def test_certificates_see_cleaned_rows_and_labels() -> None:
 def test_exports_take_clean_columns() -> None:
     X, y = table()
     model = el.check_up(X, y).fit(el.AdaBoostClassifier(n_estimators=3), X, y)
-    np.testing.assert_array_equal(el.export_input(model, X), model.cleaning_.transform(X).to_numpy())
+    np.testing.assert_array_equal(el.export.export_input(model, X), model.cleaning_.transform(X).to_numpy())
     with pytest.raises(ValueError, match="cleans 'price'"):
         model.to_sql("rows")
     dropped = el.check_up(X[["id", "x"]], y)

@@ -20,12 +20,12 @@ from sklearn.base import clone
 from sklearn.tree import DecisionTreeClassifier
 from training_cases import CLASSES, MODELS, ONE_OF_EACH, VALIDATED, few_distinct_rows, noisy, plain
 
-import electorate
 from electorate import AdaBoostClassifier, Checkpoint, Stumps, Trees
 from electorate.algorithms.adaboost import AdaBoost
 from electorate.algorithms.protocol import Channel, Step
 from electorate.engines import dask as dask_engine
 from electorate.engines.dask import Cluster
+from electorate.messages import WorkerLostError
 
 
 @pytest.fixture(scope="module")
@@ -372,12 +372,12 @@ def test_rounds_before_a_failure_are_kept_without_callbacks(client: Any, monkeyp
     def failing(self: Any, *arguments: Any) -> Any:
         calls.append(1)
         if len(calls) > 3:
-            raise electorate.WorkerLostError("tcp://1.2.3.4:5", "was lost")
+            raise WorkerLostError("tcp://1.2.3.4:5", "was lost")
         return advance(self, *arguments)
 
     monkeypatch.setattr(dask_engine.RemoteEngine, "advance", failing)
     model = AdaBoostClassifier(n_estimators=9)
-    with pytest.raises(electorate.WorkerLostError):
+    with pytest.raises(WorkerLostError):
         model.fit(*scattered((X, y), [100, 140]))
     kept = len(model.steps_)
     assert kept >= 2
@@ -424,7 +424,8 @@ def test_dask_is_not_imported_by_others() -> None:
     code = """
 import sys
 import numpy as np
-from electorate import AdaBoostClassifier, WorkerLostError
+from electorate import AdaBoostClassifier
+from electorate.messages import WorkerLostError
 AdaBoostClassifier(n_estimators=2).fit(np.arange(8.0)[:, None], np.arange(8) % 2).predict([[1.0]])
 print("dask" in sys.modules, "distributed" in sys.modules)
 """
@@ -434,7 +435,7 @@ print("dask" in sys.modules, "distributed" in sys.modules)
 def test_a_public_exception_that_pickles() -> None:
     import pickle
 
-    lost = pickle.loads(pickle.dumps(electorate.WorkerLostError("tcp://1.2.3.4:5", "was lost")))
+    lost = pickle.loads(pickle.dumps(WorkerLostError("tcp://1.2.3.4:5", "was lost")))
     assert lost.address == "tcp://1.2.3.4:5"
     assert "worker tcp://1.2.3.4:5 was lost" in str(lost)
 

@@ -6,9 +6,10 @@ from sklearn.datasets import make_classification
 from sklearn.metrics import log_loss
 
 import electorate
-from electorate import ModelFormatError, Trees, modelfile
+from electorate import Trees, modelfile
 from electorate.model.calibration import fit_temperature, log_probabilities
 from electorate.model.decisions import ABSENT
+from electorate.modelfile import ModelFormatError
 from electorate.registry import ALGORITHMS
 
 CLASSIFIERS = [name for name, one in ALGORITHMS.items() if one.is_classifier]

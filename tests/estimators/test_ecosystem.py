@@ -30,8 +30,8 @@ from electorate import (
     QuadBoostRegressor,
     RealAdaBoostClassifier,
     Trees,
-    trusted_types,
 )
+from electorate.export import trusted_types
 from electorate.registry import ALGORITHMS
 
 

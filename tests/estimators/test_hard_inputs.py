@@ -34,6 +34,7 @@ from electorate.data.sparse_format import check_sparse
 from electorate.messages import Moments
 from electorate.theory import complexity
 from electorate.threads import count_shards
+from tests.common.public_calls import OBJECTS
 
 SPARSE = [
     *(sparse.csr_matrix, sparse.csc_matrix, sparse.coo_matrix, sparse.lil_matrix),
@@ -581,8 +582,8 @@ ASKED_WITH_ROWS: dict[str, Callable[[Any, Any, Any], Any]] = {
     "calibrate in folds": lambda model, X, y: model.calibrate(X, y, cv=2),
     "explain": lambda model, X, y: el.explain(model, X, y, row=0),
     "importances": lambda model, X, y: el.explain(model, X, y),
-    "report": lambda model, X, y: el.html_report(model, X, y),
-    "contributions": lambda model, X, y: el.contributions(model, X[:2], X),
+    "report": lambda model, X, y: el.report.html_report(model, X, y),
+    "contributions": lambda model, X, y: el.inspection.contributions(model, X[:2], X),
     "thin": lambda model, X, y: el.thin(model, X, y),
     "compare": lambda model, X, y: el.compare(X, y, algorithms=["AdaBoost"], quick=True, n_jobs=1),
     "a stack": lambda model, X, y: el.StackedClassifier([("a", model)], n_folds=2).fit(X, y),
@@ -661,12 +662,12 @@ def test_any_change_of_an_index_array_is_refused_or_legal(data: Any) -> None:
 
 FITTED = [
     value
-    for value in (getattr(electorate, name) for name in electorate.__all__)
+    for value in OBJECTS.values()
     if isinstance(value, type) and hasattr(value, "fit") and "estimator" in inspect.signature(value).parameters
 ]
 FAMILIES = [
     value
-    for value in (getattr(electorate, name) for name in electorate.__all__)
+    for value in OBJECTS.values()
     if isinstance(value, type) and hasattr(value, "get_params") and not hasattr(value, "fit")
 ]
 

@@ -10,9 +10,11 @@ import pandas as pd
 import pytest
 
 import electorate
-from electorate import Stumps, certificate, loss_certificate, margins, scan
+from electorate import Stumps, certificate, margins, scan
+from electorate.inspection import loss_certificate
 from electorate.registry import ALGORITHMS
 from electorate.training.lazy_inputs import NotInMemoryError
+from tests.common.public_calls import OBJECTS
 
 STREAMED = {
     *("predict", "predict_proba", "predict_log_proba", "decision_function", "score", "staged_score"),
@@ -93,16 +95,16 @@ def test_every_method(name: str) -> None:
 
 FUNCTIONS: dict[str, Callable[[Any, Any, Any], Any]] = {
     "check_up": lambda model, X, y: electorate.check_up(X, y),
-    "complexity_of": lambda model, X, y: electorate.complexity_of(Stumps(), X),
-    "contributions": lambda model, X, y: electorate.contributions(model, X),
-    "empirical_rademacher": lambda model, X, y: electorate.empirical_rademacher(Stumps(), X),
+    "complexity_of": lambda model, X, y: electorate.inspection.complexity_of(Stumps(), X),
+    "contributions": lambda model, X, y: electorate.inspection.contributions(model, X),
+    "empirical_rademacher": lambda model, X, y: electorate.inspection.empirical_rademacher(Stumps(), X),
     "explain": lambda model, X, y: electorate.explain(model, X),
-    "export_input": lambda model, X, y: electorate.export_input(model, X),
-    "html_report": lambda model, X, y: electorate.html_report(model, X, y),
-    "rule_table": lambda model, X, y: electorate.rule_table(model, X),
-    "staged_margins": lambda model, X, y: electorate.staged_margins(model, X, y),
-    "shape_parts": lambda model, X, y: electorate.ShapeDisplay.from_estimator(model, X),
-    "a display along a feature": lambda model, X, y: electorate.IntervalDisplay.from_estimator(
+    "export_input": lambda model, X, y: electorate.export.export_input(model, X),
+    "html_report": lambda model, X, y: electorate.report.html_report(model, X, y),
+    "rule_table": lambda model, X, y: electorate.inspection.rule_table(model, X),
+    "staged_margins": lambda model, X, y: electorate.inspection.staged_margins(model, X, y),
+    "shape_parts": lambda model, X, y: electorate.report.ShapeDisplay.from_estimator(model, X),
+    "a display along a feature": lambda model, X, y: electorate.report.IntervalDisplay.from_estimator(
         fitted("MedBoostRegressor")[0], X, "a"
     ),
     "ThinnedClassifier": lambda model, X, y: electorate.thin(model, X, y),
@@ -116,8 +118,7 @@ def test_functions_that_refuse() -> None:
     for name, call in FUNCTIONS.items():
         with pytest.raises(NotInMemoryError, match=f"^{re.escape(name)} needs every row in .*; X is a scanned table"):
             call(model, table, y)
-    every = {name: getattr(electorate, name) for name in dir(electorate)}
-    functions = {name: one for name, one in every.items() if inspect.isfunction(one)}
+    functions = {name: value for name, value in OBJECTS.items() if inspect.isfunction(value)}
     rows = {name for name, one in functions.items() if "X" in inspect.signature(one).parameters}
     assert rows <= FUNCTIONS.keys() | TAKING_ROWS
 

@@ -34,11 +34,12 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from threadpoolctl import threadpool_limits
 
 import electorate
-from electorate import ModelFormatError, StackedClassifier, StackedRegressor, check_up, modelfile
+from electorate import StackedClassifier, StackedRegressor, check_up, modelfile
 from electorate.estimators import outside_fits
 from electorate.estimators.peers import PeerClassifier, PeerRegressor
 from electorate.model.calibration import log_probabilities
 from electorate.model.float_model import decision_of, probabilities_of
+from electorate.modelfile import ModelFormatError
 from electorate.threads import ThreadPool
 
 FEW: dict[str, Any] = {"n_estimators": 5, "random_state": 0}
@@ -422,9 +423,9 @@ def test_what_has_no_answer_says_so(kind: str) -> None:
     assert electorate.explain(model, X, y).rules is None
     for ask in (
         lambda: electorate.explain(model, X, row=0),
-        lambda: electorate.contributions(model, X),
-        lambda: electorate.rule_table(model),
-        lambda: electorate.shape_functions(model),
+        lambda: electorate.inspection.contributions(model, X),
+        lambda: electorate.inspection.rule_table(model),
+        lambda: electorate.inspection.shape_functions(model),
         lambda: electorate.margins(model, X, y),
         lambda: electorate.thin(model, X, y),
     ):
@@ -438,10 +439,12 @@ def test_reports_and_scores(task: int) -> None:
     model = peer("hgb", task).fit(X, y)
     kind = StackedClassifier if task else StackedRegressor
     for one in (model, kind([("only", peer("linear", task))], weights=[1.0]).fit(X, y)):
-        page = electorate.html_report(one, X, y)
+        page = electorate.report.html_report(one, X, y)
         assert "PeerClassifier" in page or "PeerRegressor" in page
         assert electorate.scores(one, X, y).rows == len(X)
-    assert f"from electorate.estimators.peers import {type(model).__name__}" in electorate.html_report(model, X, y)
+    assert f"from electorate.estimators.peers import {type(model).__name__}" in electorate.report.html_report(
+        model, X, y
+    )
 
 
 def test_models_that_were_fitted_to_other_rows_have_other_tokens() -> None:

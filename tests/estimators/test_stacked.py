@@ -20,7 +20,6 @@ from electorate import (
     AdaBoostClassifier,
     AdaBoostRegressor,
     MedBoostRegressor,
-    ModelFormatError,
     QuadBoostClassifier,
     QuadBoostRegressor,
     RealAdaBoostClassifier,
@@ -35,6 +34,7 @@ from electorate.data.weights import read_weights
 from electorate.estimators import stack_weights as weights
 from electorate.estimators.stack_weights import TrainingRows
 from electorate.model.decisions import ABSENT, for_all_classes
+from electorate.modelfile import ModelFormatError
 
 SMALL = [("stumps", AdaBoostClassifier(n_estimators=5)), ("trees", RealAdaBoostClassifier(Trees(2), n_estimators=3))]
 NUMBERS = [("median", AdaBoostRegressor(n_estimators=3)), ("sum", QuadBoostRegressor(n_estimators=5))]

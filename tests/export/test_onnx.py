@@ -12,8 +12,8 @@ from electorate import (
     QuadBoostClassifierCV,
     QuadBoostRegressor,
     ThinnedClassifier,
-    export_input,
 )
+from electorate.export import export_input
 from tests.export.export_cases import CASES, fitted, probes, rows, target
 
 pytest.importorskip("onnx", reason="onnx is not installed")

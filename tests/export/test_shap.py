@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from electorate import contributions, export_input
+from electorate.export import export_input
+from electorate.inspection import contributions
 from tests.export.export_cases import fitted, rows
 
 shap = pytest.importorskip("shap", reason="shap is not installed")

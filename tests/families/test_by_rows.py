@@ -19,7 +19,6 @@ from electorate import (
     Checkpoint,
     Columns,
     KernelSections,
-    ModelFormatError,
     RealAdaBoostClassifier,
     Stumps,
     Union,
@@ -27,6 +26,7 @@ from electorate import (
 )
 from electorate.families.by_rows import RowSearch
 from electorate.families.columns import RealColumns, SignColumns, read_columns
+from electorate.modelfile import ModelFormatError
 from tests.common import checks
 from tests.common.engines import ENGINES
 

@@ -13,7 +13,6 @@ from electorate import (
     AdaBoostClassifier,
     AdaBoostRClassifier,
     Checkpoint,
-    ModelFormatError,
     PairedStumps,
     Pool,
     RealAdaBoostClassifier,
@@ -23,8 +22,9 @@ from electorate import (
     Union,
     load,
     modelfile,
-    rule_table,
 )
+from electorate.inspection import rule_table
+from electorate.modelfile import ModelFormatError
 from tests.common import checks
 from tests.common.engines import ENGINES
 

@@ -17,9 +17,9 @@ from electorate import (
     Trees,
     Union,
     certificate,
-    empirical_rademacher,
     load,
 )
+from electorate.inspection import empirical_rademacher
 
 LAM = 0.02
 KERNELS = [

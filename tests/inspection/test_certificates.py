@@ -44,11 +44,11 @@ from electorate import (
     Union,
     VadaBoostClassifier,
     certificate,
-    convergence,
     thin,
 )
 from electorate.cli import main
 from electorate.data.seen_rows import MOST_MARKS, Seen, marks_of
+from electorate.inspection import convergence
 from electorate.inspection.certificates import tube_margins
 from electorate.inspection.complexity_classes import PAIRS, STUMPS, TESTS, parts_of, rules_class, trees_class
 from electorate.theory.binomial import binomial_bound

@@ -7,18 +7,8 @@ import pandas as pd
 import pytest
 from scipy.optimize import minimize
 
-from electorate import (
-    Columns,
-    KernelSections,
-    PairedStumps,
-    Pool,
-    Rules,
-    Stumps,
-    Trees,
-    Union,
-    complexity_of,
-    empirical_rademacher,
-)
+from electorate import Columns, KernelSections, PairedStumps, Pool, Rules, Stumps, Trees, Union
+from electorate.inspection import complexity_of, empirical_rademacher
 from electorate.theory import complexity
 from electorate.theory.complexity import Shape
 

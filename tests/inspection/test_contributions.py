@@ -25,9 +25,8 @@ from electorate import (
     Stumps,
     Trees,
     VadaBoostClassifier,
-    contributions,
-    shape_functions,
 )
+from electorate.inspection import contributions, shape_functions
 
 MODELS: list[Any] = [
     AdaBoostClassifier(Trees(3), n_estimators=6),

@@ -17,11 +17,11 @@ from electorate import (
     Stumps,
     Trees,
     check_up,
-    contributions,
     explain,
-    html_report,
     margins,
 )
+from electorate.inspection import contributions
+from electorate.report import html_report
 
 
 def table(n_labels, n=90):

@@ -9,7 +9,8 @@ from scipy.stats import binom
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris
 from sklearn.metrics import balanced_accuracy_score, log_loss, mean_absolute_error, roc_auc_score
 
-from electorate import AdaBoostClassifier, AdaBoostRegressor, MedBoostRegressor, loss_certificate
+from electorate import AdaBoostClassifier, AdaBoostRegressor, MedBoostRegressor
+from electorate.inspection import loss_certificate
 from electorate.theory.binomial import class_limits, mean_bound, misranked
 from electorate.theory.bounds import total
 from electorate.theory.pac_bayes import binary_kl

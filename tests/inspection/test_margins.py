@@ -34,11 +34,10 @@ from electorate import (
     Stumps,
     Trees,
     VadaBoostClassifier,
-    margin_table,
     margins,
-    staged_margins,
     thin,
 )
+from electorate.inspection import margin_table, staged_margins
 from electorate.simulate import XD6, TwoNorm
 from electorate.theory.margins import Margins, MarginTable, Proof
 from electorate.theory.training import margin_errors

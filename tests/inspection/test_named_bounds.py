@@ -21,9 +21,9 @@ from electorate import (
     Trees,
     VadaBoostClassifier,
     certificate,
-    convergence,
     margins,
 )
+from electorate.inspection import convergence
 from electorate.theory import bounds
 from electorate.theory.bounds import Counted, Loss
 from electorate.theory.training import margin_errors, rounds_to_consistency

@@ -10,13 +10,13 @@ import electorate
 from electorate import (
     Columns,
     LocMedBoostRegressor,
-    ModelFormatError,
     QuadBoostClassifier,
     QuadBoostRegressor,
     RealAdaBoostClassifier,
     StackedClassifier,
     modelfile,
 )
+from electorate.modelfile import ModelFormatError
 
 rng = np.random.default_rng(0)
 X = rng.normal(size=(60, 3))

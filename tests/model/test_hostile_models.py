@@ -16,7 +16,7 @@ import pytest
 from sklearn.tree import DecisionTreeClassifier
 
 import electorate as el
-from electorate import ModelFormatError, modelfile
+from electorate import modelfile
 from electorate.commands import verify
 from electorate.data import bins, inputs
 from electorate.data.bins import reader
@@ -28,6 +28,7 @@ from electorate.inspection import certificates
 from electorate.model import ensemble
 from electorate.model.predict_from_file import read_quickly
 from electorate.model.text import leaf_paths, monomial
+from electorate.modelfile import ModelFormatError
 from electorate.threads import ThreadPool
 
 MIB = 1 << 20
@@ -124,7 +125,7 @@ def ask_all(path: Path, X: Any) -> None:
     quick.decision_function(pa.table({str(j): X[:, j] for j in range(X.shape[1])}))
     model.feature_importances_  # noqa: B018
     with contextlib.suppress(ValueError):  # which says that they would take too much memory
-        el.shape_functions(model)
+        el.inspection.shape_functions(model)
 
 
 @pytest.mark.slow
@@ -208,7 +209,11 @@ def test_a_tree_as_deep_as_it_is_large(tmp_path: Path) -> None:
     deep = forged(tmp_path, model, **chain(model, 40_000, lambda k: np.where(k % 4 == 1, 1.0, -1.0)))
     began = time.process_time()
     assert set(deep.predict(X)) <= {0, 1}
-    for call in (deep.estimators_[0].to_text, lambda: el.rule_table(deep), lambda: el.rule_table(deep, X)):
+    for call in (
+        deep.estimators_[0].to_text,
+        lambda: el.inspection.rule_table(deep),
+        lambda: el.inspection.rule_table(deep, X),
+    ):
         with pytest.raises(ValueError, match="too deep"):
             call()
     deep.certificate(train=(X, y))
@@ -221,7 +226,7 @@ def test_a_long_rule_is_one_line(tmp_path: Path) -> None:
     model = el.AdaBoostClassifier(el.Rules(2), n_estimators=1).fit(X, y)
     last = 2 * 30_000
     deep = forged(tmp_path, model, **chain(model, 30_000, lambda k: np.where(k == last, 1.0, -1.0)))
-    table = el.rule_table(deep, X)
+    table = el.inspection.rule_table(deep, X)
     assert len(table) == 1
     above = np.mean(X[:, 0] > model.bins_.edges[0][0])
     assert table.columns["coverage"] == [pytest.approx(above)]
@@ -255,7 +260,7 @@ def test_the_coverage_of_leaves_adds_up() -> None:
     X, y = rows(200)
     weight = np.random.default_rng(1).random(200)
     model = el.AdaBoostClassifier(el.Trees(3), n_estimators=4).fit(X, y)
-    table = el.rule_table(model, X, weight)
+    table = el.inspection.rule_table(model, X, weight)
     shares = np.bincount(table.columns["voter"], weights=table.columns["coverage"])
     assert shares == pytest.approx(np.ones(4))
 

@@ -28,6 +28,7 @@ from electorate.cli import main
 from electorate.data.bins import reader
 from electorate.model import predict_from_file
 from electorate.model.predict_from_file import Crossing, StumpTables
+from electorate.modelfile import ModelFormatError
 from electorate.registry import ALGORITHMS
 from electorate.tables import text as text_tables
 from electorate.tables.reading import count_threads, in_order
@@ -123,7 +124,7 @@ def test_what_the_short_way_leaves_to_others(tmp_path: Path) -> None:
     assert predict_from_file.read_quickly(tmp_path / "median") is None
     assert predict_from_file.read_quickly(tmp_path / "rows") is None
     (tmp_path / "damaged").write_bytes((tmp_path / "rows").read_bytes()[:-5])
-    with pytest.raises(electorate.ModelFormatError, match="cut short"):
+    with pytest.raises(ModelFormatError, match="cut short"):
         predict_from_file.read_quickly(tmp_path / "damaged")
 
 

@@ -27,7 +27,9 @@ from sklearn.base import clone
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 
-from electorate import AdaBoostClassifier, ModelFormatError, Stumps, load, modelfile, trusted_types
+from electorate import AdaBoostClassifier, Stumps, load, modelfile
+from electorate.export import trusted_types
+from electorate.modelfile import ModelFormatError
 
 AWKWARD = ["<img src=x onerror=alert(1)>", '"quoted" \\ \x1b[31m', "=cmd|' /C calc'!A0", "line\nend", "名前 \U0001f5f3"]
 

@@ -92,17 +92,17 @@ def test_the_decision_is_the_weighted_vote_of_the_trees_kept() -> None:
 def test_explanations_of_a_thinned_model() -> None:
     X, y, X_thin, y_thin = halves(2)
     small = thin(MODELS["AdaBoost"].fit(X, y), X_thin, y_thin, max_voters=6)
-    assert electorate.rule_table(small, X).columns["step"] == small.steps_.tolist()
-    constant, shapes = electorate.shape_functions(small)
+    assert electorate.inspection.rule_table(small, X).columns["step"] == small.steps_.tolist()
+    constant, shapes = electorate.inspection.shape_functions(small)
     decision = small.decision_function(X)
     np.testing.assert_allclose(constant + sum(shape.at(X[:, shape.column]) for shape in shapes), decision, atol=1e-9)
-    found = electorate.contributions(small, X[:5], background=X)
+    found = electorate.inspection.contributions(small, X[:5], background=X)
     np.testing.assert_allclose(found.decision, decision[:5], atol=1e-9)
     forest = thin(MODELS["forest"].fit(X, y), X_thin, y_thin, max_voters=3)
     for refused in (
-        electorate.rule_table,
-        electorate.shape_functions,
-        lambda model: electorate.contributions(model, X),
+        electorate.inspection.rule_table,
+        electorate.inspection.shape_functions,
+        lambda model: electorate.inspection.contributions(model, X),
     ):
         with pytest.raises(TypeError, match="ThinnedClassifier"):
             refused(forest)

@@ -22,29 +22,29 @@ from sklearn.tree import DecisionTreeClassifier
 from electorate import (
     AdaBoostClassifier,
     AdaBoostRClassifier,
-    BoundDisplay,
     Columns,
-    CostDisplay,
-    CumulativeMarginsDisplay,
     DeepBoostClassifier,
     EBBoostClassifier,
-    MarginDisplay,
     MedBoostRegressor,
-    PathDisplay,
     Pool,
     QuadBoostClassifier,
     RealAdaBoostClassifier,
+    Trees,
+    VadaBoostClassifier,
+    margins,
+)
+from electorate.inspection import convergence, shape_functions, staged_margins
+from electorate.inspection.shapes import shape_parts
+from electorate.report import (
+    BoundDisplay,
+    CostDisplay,
+    CumulativeMarginsDisplay,
+    MarginDisplay,
+    PathDisplay,
     RobustErrorDisplay,
     ShapeDisplay,
-    Trees,
     TreeSizesDisplay,
-    VadaBoostClassifier,
-    convergence,
-    margins,
-    shape_functions,
-    staged_margins,
 )
-from electorate.inspection.shapes import shape_parts
 from electorate.report.drawing import LINES, named, plain
 from electorate.simulate import XD6, RingNorm
 
@@ -367,7 +367,7 @@ def test_matplotlib_is_imported_when_something_is_drawn() -> None:
     code = """
 import sys
 import electorate
-from electorate import BoundDisplay, MarginDisplay, ShapeDisplay, TreeSizesDisplay, PathDisplay, CostDisplay
+from electorate.report import BoundDisplay, MarginDisplay, ShapeDisplay, TreeSizesDisplay, PathDisplay, CostDisplay
 display = BoundDisplay({"b": [1.0, 0.5]})
 assert "matplotlib" not in sys.modules
 sys.modules["matplotlib"] = None

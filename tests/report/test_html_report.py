@@ -20,10 +20,10 @@ from electorate import (
     RealAdaBoostClassifier,
     RegressionTrees,
     Trees,
-    html_report,
 )
 from electorate.cli import main
 from electorate.registry import ALGORITHMS
+from electorate.report import html_report
 from tests.common.cases import data_for
 from tests.common.small_models import small_model
 

@@ -14,8 +14,8 @@ mpl.use("Agg")
 
 from matplotlib import pyplot as plt  # noqa: E402
 
-from electorate import IntervalDisplay, LocMedBoostRegressor, MedBoostRegressor, QuantilesDisplay  # noqa: E402
-from electorate.report.regression import figure_2, nine_lines  # noqa: E402
+from electorate import LocMedBoostRegressor, MedBoostRegressor  # noqa: E402
+from electorate.report import IntervalDisplay, QuantilesDisplay  # noqa: E402
 
 
 @pytest.fixture(autouse=True)
@@ -81,12 +81,6 @@ def test_voters_of_a_model() -> None:
     assert np.all(display.low <= display.middle)
     assert np.all(display.middle <= display.high)
     display.figure_.canvas.draw()
-
-
-def test_figure_2_has_two_panels() -> None:
-    figure = figure_2(*nine_lines())
-    assert [ax.get_title()[:3] for ax in figure.axes] == ["(a)", "(b)"]
-    figure.canvas.draw()
 
 
 def test_errors_say_what_to_do() -> None:

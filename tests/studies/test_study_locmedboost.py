@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 from electorate.cli import main
-from electorate.report.regression import nine_lines
 from electorate_studies import locmedboost as study
 from electorate_studies.request import Request, stored_rows
 
@@ -83,11 +82,17 @@ def test_figure_1_in_numpy_is_the_regressor() -> None:
     assert found["median"] == 0
 
 
+def test_figure_2_has_two_panels() -> None:
+    figure = study.draw_figure_2(*study.nine_lines())
+    assert [ax.get_title()[:3] for ax in figure.axes] == ["(a)", "(b)"]
+    figure.canvas.draw()
+
+
 def test_figure_2_is_drawn_from_its_file(tmp_path: Path) -> None:
     request = Request("figure 2", False, NOWHERE, tmp_path)
     study.reproduce(request)
     rows = stored_rows(tmp_path / "locmedboost-figure-2.csv", ())
-    x, outputs = nine_lines()
+    x, outputs = study.nine_lines()
     np.testing.assert_array_equal([one["x"] for one in rows], x)
     np.testing.assert_array_equal([one["lines"] for one in rows], outputs)
     picture = (tmp_path / "locmedboost-figure-2.png").read_bytes()

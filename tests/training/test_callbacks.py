@@ -28,7 +28,6 @@ from electorate import (
     Checkpoint,
     LocMedBoostRegressor,
     MedBoostRegressor,
-    ModelFormatError,
     ProgressBar,
     RealAdaBoostClassifier,
     RegressionTrees,
@@ -36,6 +35,7 @@ from electorate import (
     load,
 )
 from electorate.engines.memory import Threads
+from electorate.modelfile import ModelFormatError
 from electorate.training import callbacks
 
 needs_sklearn_callbacks = pytest.mark.skipif(

@@ -20,7 +20,6 @@ from electorate import (
     Columns,
     LocMedBoostRegressor,
     MedBoostRegressor,
-    ModelFormatError,
     Pool,
     ProgressBar,
     RegressionTrees,
@@ -28,6 +27,7 @@ from electorate import (
     load,
 )
 from electorate.data import inputs
+from electorate.modelfile import ModelFormatError
 from electorate.training import callbacks
 
 TREES = {

@@ -14,6 +14,7 @@ from typing import Any
 import sklearn
 
 import electorate
+from electorate.modelfile import ModelFormatError
 
 # NotFittedError, ModelFormatError and scikit-learn's InvalidParameterError are ValueErrors.
 ALLOWED = (ValueError, TypeError)
@@ -93,7 +94,7 @@ def raised_by_us(error: BaseException) -> bool:
     by_validation = frames[-1].filename.startswith(SKLEARN)  # also what NumPy raises when it converts an array
     if not by_validation and not (frames[-1].filename.startswith(OURS) and line.startswith("raise")):
         return False
-    source = error.__context__ if isinstance(error, electorate.ModelFormatError) else None
+    source = error.__context__ if isinstance(error, ModelFormatError) else None
     return source is None or raised_by_us(source)
 
 
@@ -105,6 +106,6 @@ def shown(error: BaseException) -> str:
 
 def _line(error: BaseException) -> str:
     """Return file and line of the innermost frame of electorate's; of the error it was made from, if there is one."""
-    source = error.__context__ if isinstance(error, electorate.ModelFormatError) and error.__context__ else error
+    source = error.__context__ if isinstance(error, ModelFormatError) and error.__context__ else error
     frames = [frame for frame in traceback.extract_tb(source.__traceback__) if frame.filename.startswith(OURS)]
     return f"{Path(frames[-1].filename).relative_to(OURS)}:{frames[-1].lineno}" if frames else ""

@@ -126,13 +126,13 @@ def explain(model: Any, rows: Rows, folder: Path) -> None:
 
 
 def rules(model: Any, rows: Rows, folder: Path) -> None:
-    el.rule_table(model).to_text()
-    el.rule_table(model, rows[0]).to_frame()
+    el.inspection.rule_table(model).to_text()
+    el.inspection.rule_table(model, rows[0]).to_frame()
 
 
 def shapes(model: Any, rows: Rows, folder: Path) -> None:
-    el.shape_functions(model)
-    _or_refused("contributions", lambda: el.contributions(model, rows[0]))
+    el.inspection.shape_functions(model)
+    _or_refused("contributions", lambda: el.inspection.contributions(model, rows[0]))
     _or_refused("tree_sizes", lambda: el.tree_sizes(model))
 
 
@@ -142,7 +142,7 @@ def margins(model: Any, rows: Rows, folder: Path) -> None:
     if found is not None:
         _or_refused("Margins", lambda: (found.minimum, found.quantile(0.1), found.area, found.margin_error(0.1)))
         _or_refused("Margins.bound", lambda: found.bound(0.1))
-    _drain(el.staged_margins(model, *rows))
+    _drain(el.inspection.staged_margins(model, *rows))
 
 
 def prove(model: Any, rows: Rows, folder: Path) -> None:

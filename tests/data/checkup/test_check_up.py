@@ -15,7 +15,7 @@ from tests.data.checkup.messy import CASES, N_TRAIN, clean_table, messy_table
 EVERYTHING = max(CASES, key=lambda case: len(CASES[case]))
 
 
-def kinds(found: electorate.CheckUp) -> set[tuple[str, str | None]]:
+def kinds(found: electorate.inspection.CheckUp) -> set[tuple[str, str | None]]:
     return {(finding.kind, finding.column) for finding in found}
 
 

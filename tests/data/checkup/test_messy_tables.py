@@ -26,7 +26,7 @@ def errors_of(case: str, seed: int) -> tuple[float, float]:
     assert set(table.named) <= named, case
     kind = electorate.AdaBoostRClassifier if "rare class" in case else electorate.AdaBoostClassifier
     errors = []
-    for check, rows, target in ((electorate.CheckUp([], None), X, y), (found, frame, labels)):
+    for check, rows, target in ((electorate.inspection.CheckUp([], None), X, y), (found, frame, labels)):
         model = check.fit(kind(n_estimators=50), rows[:N_TRAIN], target[:N_TRAIN])
         wrong = model.predict(rows[N_TRAIN:]) != check.clean_target(target[N_TRAIN:])
         errors.append(float(np.mean(wrong)))
