@@ -1,4 +1,4 @@
-# The chores of this repository. Needs make and Python 3.11 to 3.14; everything else goes into .venv.
+# The chores of this repository. Needs make and Python 3.11 or later; everything else goes into .venv.
 # PYTHON=/path/to/python chooses the interpreter that makes .venv.
 
 VENV := .venv
@@ -11,8 +11,8 @@ QUICK_OUT ?= build/bench-quick
 CORE := CMakeLists.txt tools/build_backend.py $(shell find core -type f)
 CMAKE = cmake -G Ninja -S . -DPython_EXECUTABLE=$(abspath $(RUN))
 
-# An interpreter counts when it runs, has what a virtual environment needs, and is supported.
-USABLE := import ensurepip, ssl, sys, venv; sys.exit(not (3, 11) <= sys.version_info[:2] < (3, 15))
+# An interpreter counts when it runs, has what a virtual environment needs, and is new enough.
+USABLE := import ensurepip, ssl, sys, venv; sys.exit(sys.version_info < (3, 11))
 # Runs its arguments while holding a lock that ends with the process, however it ends.
 LOCKED := import fcntl, subprocess, sys; f = open(".venv.lock", "w"); fcntl.flock(f, fcntl.LOCK_EX); \
 	sys.exit(subprocess.call(sys.argv[1:]))
@@ -21,12 +21,13 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export PIP_NO_INPUT := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help demo core test test-fast test-oldest test-fast-oldest test-dask sanitize test-arm lint bench bench-quick fuzz docs dist \
+.PHONY: help demo core check test test-fast test-oldest test-fast-oldest test-dask sanitize test-arm lint bench bench-quick fuzz docs dist \
 	clean build-venv
 
 help:
 	@echo "make demo         a short tour, after installing the package into $(VENV)"
 	@echo "make core         the compiled kernels of this checkout, after changes in core/; needs CMake, Ninja and a compiler"
+	@echo "make check        the first check of a change, in a minute: ruff, and tests of one algorithm and of the structure"
 	@echo "make test         the tests, without the slow ones"
 	@echo "make test-fast    the tests without the modules that start processes or repeat fits many times"
 	@echo "make test-oldest  test-fast without tests/golden, with the oldest supported releases, on Python 3.11 in .venv-oldest"
@@ -52,6 +53,11 @@ core:
 	cmake --install build/core >>build/core.log
 	@find $(VENV) -maxdepth 1 -name '.installed-*' -newer pyproject.toml -exec touch {} +
 
+check: $(VENV)/.installed-dev
+	$(RUN) -m ruff check .
+	$(RUN) -m ruff format --check .
+	$(RUN) -m pytest --fast tests/test_house.py tests/test_layers.py tests/algorithms/test_adaboost.py tests/families/test_stumps.py
+
 test: $(VENV)/.installed-test
 	$(RUN) -m pytest -n 2 --dist worksteal -m "not slow and not gpu"
 
@@ -59,7 +65,7 @@ test-fast: $(VENV)/.installed-test
 	$(RUN) -m pytest -n 2 --dist worksteal -m "not slow and not gpu" --fast
 
 # requirements-oldest.txt has the lower bounds of pyproject.toml. The bits of tests/golden are those of the NumPy that the
-# extra `test` pins, which test-tools does not.
+# group `test` pins, which test-tools does not.
 test-oldest:
 	$(MAKE) --no-print-directory VENV=.venv-oldest CONSTRAINTS=requirements-oldest.txt CANDIDATES=python3.11 test-fast-oldest
 
@@ -119,29 +125,29 @@ clean:
 	rm -rf $(VENV) .venv-oldest .venv.lock build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	find . -name .git -prune -o -name __pycache__ -type d -prune -exec rm -rf {} +
 
-# A stamp per extra, so that a second run starts at once. The lock, and the second look at the
+# A stamp per dependency group of pyproject.toml, so that a second run starts at once. The lock, and the second look at the
 # stamp under it, keep two makes from installing into one environment at the same time. While any stamp is current,
-# another extra brings its packages only: the kernels are not compiled again.
+# another group brings its packages only: the kernels are not compiled again.
 $(VENV)/.installed-%: pyproject.toml $(CORE) $(CONSTRAINTS)
 	@python=""; for p in $(or $(PYTHON),$(CANDIDATES)); do \
 	  if "$$p" -c '$(USABLE)' >/dev/null 2>&1; then python=$$p; break; fi; done; \
 	if [ -z "$$python" ]; then \
-	  echo "electorate needs Python 3.11 to 3.14, with venv, ensurepip and ssl. Tried:" >&2; \
+	  echo "electorate needs Python 3.11 or later, with venv, ensurepip and ssl. Tried:" >&2; \
 	  for p in $(or $(PYTHON),$(CANDIDATES)); do \
 	    echo "  $$p: $$("$$p" --version 2>&1 | head -1)" >&2; done; \
 	  echo "Install one of them, or name it: make PYTHON=/path/to/python3.12" >&2; exit 1; fi; \
 	"$$python" -c '$(LOCKED)' $(MAKE) --no-print-directory -f $(firstword $(MAKEFILE_LIST)) \
-	  build-venv PYTHON="$$python" EXTRA=$*
+	  build-venv PYTHON="$$python" GROUP=$*
 
 build-venv:
 	@if [ ! -e $(VENV)/.created ]; then \
 	  echo "making $(VENV) with $$($(PYTHON) --version)"; \
-	  $(PYTHON) -m venv --clear $(VENV) && touch $(VENV)/.created; fi
+	  $(PYTHON) -m venv --clear $(VENV) && $(RUN) -m pip install -qq "pip>=25.1" && touch $(VENV)/.created; fi
 	@is_stale() { [ ! -e "$$1" ] || [ -n "$$(find pyproject.toml $(CORE) $(CONSTRAINTS) -newer "$$1")" ]; }; \
-	if is_stale $(VENV)/.installed-$(EXTRA); then \
+	if is_stale $(VENV)/.installed-$(GROUP); then \
 	  package="--editable ."; note=": compiling the kernels takes about a minute"; \
 	  for stamp in $(VENV)/.installed-*; do if ! is_stale "$$stamp"; then package=electorate; note=""; fi; done; \
-	  echo "installing electorate ($(EXTRA)) into $(VENV)$$note"; \
+	  echo "installing electorate ($(GROUP)) into $(VENV)$$note"; \
 	  $(RUN) -m pip install -qq $(if $(CONSTRAINTS),--constraint $(CONSTRAINTS)) \
-	    $$package'$(if $(filter-out base,$(EXTRA)),[$(EXTRA)])' $(if $(filter-out base dist,$(EXTRA)),--editable studies) \
-	    && touch $(VENV)/.installed-$(EXTRA); fi
+	    $$package $(if $(filter-out base,$(GROUP)),--group $(GROUP)) $(if $(filter-out base dist,$(GROUP)),--editable studies) \
+	    && touch $(VENV)/.installed-$(GROUP); fi

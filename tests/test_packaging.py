@@ -12,6 +12,8 @@ from typing import Any
 
 import pytest
 
+import electorate
+
 ROOT = Path(__file__).parent.parent
 
 
@@ -46,22 +48,30 @@ def test_addresses_are_those_of_the_repository(provider):
     assert all(address.startswith("https://e.org/r") for address in provider.addresses("https://e.org/r").values())
 
 
-def test_other_pythons_are_refused_by_name(provider):
+def test_older_pythons_are_refused_by_name(provider):
     wanted = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["requires-python"]
-    assert wanted == f">={'.'.join(map(str, provider.OLDEST))},<{'.'.join(map(str, provider.TOO_NEW))}"
+    assert wanted == f">={'.'.join(map(str, provider.OLDEST))}"
     provider.refuse_python((3, 11))
-    for version in ((3, 10), (3, 15)):
-        with pytest.raises(SystemExit, match=r"needs Python 3\.11 to 3\.14"):
-            provider.refuse_python(version)
+    with pytest.raises(SystemExit, match=r"needs Python 3\.11 or later; this is Python 3\.10"):
+        provider.refuse_python((3, 10))
 
 
 def test_the_provider_is_called_before_anything_is_installed(provider, monkeypatch):
     monkeypatch.chdir(ROOT)
     assert provider.get_requires_for_dynamic_metadata({}) == []
     assert set(provider.dynamic_metadata({}, {})) == set(provider_fields())
-    monkeypatch.setattr(provider, "TOO_NEW", (3, 11))
+    monkeypatch.setattr(provider, "OLDEST", (4, 0))
     with pytest.raises(SystemExit, match="electorate needs Python"):
         provider.get_requires_for_dynamic_metadata({})
+
+
+def test_the_version_is_that_of_the_package(provider, monkeypatch):
+    """The recipe for conda-forge and the experiments are released together with the package."""
+    monkeypatch.chdir(ROOT)
+    assert provider.dynamic_metadata({}, {})["version"] == electorate.__version__
+    studies = tomllib.loads((ROOT / "studies" / "pyproject.toml").read_text(encoding="utf-8"))
+    assert studies["project"]["version"] == electorate.__version__
+    assert f"\n  version: {electorate.__version__}\n" in (ROOT / "recipe" / "recipe.yaml").read_text(encoding="utf-8")
 
 
 def provider_fields() -> list[str]:
@@ -171,10 +181,12 @@ def pinned() -> dict[str, str]:
 
 
 def lower_bounds() -> list[tuple[str, str]]:
-    """The names and lower bounds of the dependencies and of all extras."""
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    extras = [line for lines in project["optional-dependencies"].values() for line in lines]
-    found = [re.match(r"([\w-]+)(?:\[[^]]*\])?>=([\d.]+)", line) for line in [*project["dependencies"], *extras]]
+    """The names and lower bounds of the dependencies, of all extras and of all dependency groups."""
+    configuration = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    project = configuration["project"]
+    optional = [*project["optional-dependencies"].values(), *configuration["dependency-groups"].values()]
+    lines = [*project["dependencies"], *(line for group in optional for line in group if isinstance(line, str))]
+    found = [re.match(r"([\w-]+)(?:\[[^]]*\])?>=([\d.]+)", line) for line in lines]
     return [(match[1], match[2]) for match in found if match]
 
 
@@ -193,5 +205,5 @@ def test_the_oldest_releases_are_tested_without_the_records_of_the_pinned_numpy(
     oldest = next(recipe for recipe in recipes if recipe.startswith("test-fast-oldest:"))
     assert "--ignore=tests/golden" in oldest
     assert "installed-test-tools" in oldest
-    extras = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["optional-dependencies"]
-    assert not [line for line in extras["test-tools"] if line.startswith("numpy")]
+    groups = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["dependency-groups"]
+    assert not [line for line in groups["test-tools"] if line.startswith("numpy")]

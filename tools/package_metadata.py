@@ -1,4 +1,4 @@
-"""The readme and the addresses of the package on an index; refuses unsupported Pythons. Called by scikit-build-core.
+"""The version, the readme and the addresses of the package; refuses older Pythons. Called by scikit-build-core.
 
 Links and pictures of README.md that are files of the repository do not exist on an index. If the environment variable
 ELECTORATE_REPOSITORY holds the address of the repository (https://HOST/OWNER/electorate), they become links to it, and
@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-OLDEST, TOO_NEW = (3, 11), (3, 15)
+OLDEST = (3, 11)
 LOCAL = r"\((?!https?://|mailto:|#)([^)\s]+)\)"
 PICTURE = re.compile(r"!\[([^\]]*)\]" + LOCAL)
 LINK = re.compile(r"(?<!!)\[([^\]]+)\]" + LOCAL)
@@ -28,13 +28,19 @@ def dynamic_metadata(settings: Mapping[str, Any], project: Mapping[str, Any]) ->
     repository = os.environ.get("ELECTORATE_REPOSITORY", "").rstrip("/")
     text = Path("README.md").read_text(encoding="utf-8")
     readme = {"content-type": "text/markdown", "text": readme_for_index(text, repository)}
-    return {"readme": readme, "urls": addresses(repository)}
+    return {"version": version(), "readme": readme, "urls": addresses(repository)}
+
+
+def version() -> str:
+    """Return the version, which is written in electorate/__init__.py and nowhere else."""
+    text = Path("electorate/__init__.py").read_text(encoding="utf-8")
+    return re.search(r'^__version__ = "(.+)"$', text, re.MULTILINE)[1]  # type: ignore[index]
 
 
 def refuse_python(version: tuple[int, int]) -> None:
     """Older releases of pip name a dependency that they cannot find, not the Python that is the cause."""
-    if not OLDEST <= version < TOO_NEW:
-        raise SystemExit(f"electorate needs Python 3.11 to 3.14; this is Python {version[0]}.{version[1]}")
+    if version < OLDEST:
+        raise SystemExit(f"electorate needs Python 3.11 or later; this is Python {version[0]}.{version[1]}")
 
 
 def readme_for_index(text: str, repository: str = "") -> str:

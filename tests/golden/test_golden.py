@@ -46,7 +46,7 @@ def recorded() -> dict[str, Any]:
     """Return the records. All are compared: a release of NumPy with other bits is a failure, not a reason to skip."""
     found = stored()
     if found["numpy"] != np.__version__:
-        install = "install the test environment, `make test` or pip install -e '.[test]'"
+        install = "install the test environment, `make test` or pip install -e . --group test"
         pytest.fail(f"the records were made with NumPy {found['numpy']}, and this is {np.__version__}: {install}")
     return dict(found["records"])
 
@@ -73,8 +73,8 @@ def test_settings_are_of_registered_algorithms() -> None:
 
 
 def test_the_test_environment_pins_numpy_of_the_records() -> None:
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    assert f"numpy=={stored()['numpy']}" in project["optional-dependencies"]["test"]
+    groups = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["dependency-groups"]
+    assert f"numpy=={stored()['numpy']}" in groups["test"]
 
 
 def test_only_records_of_linear_algebra_are_of_objectives() -> None:
