@@ -45,10 +45,15 @@ ON_DASK = [name for name in CASES if name.endswith("| messy | real") and not LOC
 def recorded() -> dict[str, Any]:
     """Return the records. All are compared: a release of NumPy with other bits is a failure, not a reason to skip."""
     found = stored()
-    if found["numpy"] != np.__version__:
-        install = "install the test environment, `make test` or pip install -e . --group test"
-        pytest.fail(f"the records were made with NumPy {found['numpy']}, and this is {np.__version__}: {install}")
+    compare_numpy(found["numpy"])
     return dict(found["records"])
+
+
+def compare_numpy(version: str) -> None:
+    """Fail if the records were made with another NumPy than this."""
+    if version != np.__version__:
+        install = "install the test environment, `make test` or pip install -e . --group test"
+        pytest.fail(f"the records were made with NumPy {version}, and this is {np.__version__}: {install}")
 
 
 def same(fitted: dict[str, Any], known: dict[str, Any]) -> bool:
