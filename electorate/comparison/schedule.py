@@ -50,6 +50,7 @@ class Schedule:
     named: frozenset[int]
     late: set[int] = field(default_factory=set)
     _dropped: dict[tuple[int, int], frozenset[int]] = field(default_factory=dict)  # after a wave and split
+    _leaders: dict[tuple[int, ...], list[int]] = field(default_factory=dict)  # of a level and its tested candidates
 
     def next_fits(self, results: Results) -> list[Fit]:
         """The fits to run before the next decision, in order; none when all is done."""
@@ -83,8 +84,12 @@ class Schedule:
     def _finalists(self, level: int, results: Results) -> list[int]:
         """The leaders of a screening: always the baseline, and what the user named."""
         tested = self.tested(level, self.splits.numbers(level), results)
-        if not tested:
-            return []
+        key = level, *tested
+        if tested and key not in self._leaders:
+            self._leaders[key] = self._best(level, tested, results)
+        return self._leaders[key] if tested else []
+
+    def _best(self, level: int, tested: list[int], results: Results) -> list[int]:
         gathered = self.gather(self.splits.numbers(level), tested, results)
         chooser = Chooser(gathered.table, gathered.algorithms, self.plan.metric)
         losses = chooser.fit(np.ones((1, gathered.table.n_rows))).criterion[0]
