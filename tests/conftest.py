@@ -23,7 +23,14 @@ MOST_PARAMETER_SETS, MOST_EXAMPLES = 2, 5
 SLOW_FOLDERS = {"commands", "comparison", "studies"}
 SLOW_MODULES = {
     *("test_benchmarks", "test_first_fit_and_memory", "test_callbacks", "test_common", "test_dask", "test_dask_faults"),
-    *("test_displays", "test_ecosystem", "test_families_dask", "test_fuzzing", "test_lpboost_sklearn_checks"),
+    *(
+        "test_displays",
+        "test_front_page",
+        "test_ecosystem",
+        "test_families_dask",
+        "test_fuzzing",
+        "test_lpboost_sklearn_checks",
+    ),
     *("test_packaging", "test_quadboost_sklearn", "test_sklearn_checks", "test_sklearn_checks_regressors"),
     *("test_sklearn_checks_settings", "test_sklearn_weight_boosting_regressor", "test_threads_and_processes"),
     *("test_any_cpu", "test_thinning_sklearn_checks", "test_weights_and_order"),
