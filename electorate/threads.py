@@ -109,10 +109,7 @@ class ThreadPool:
         return self
 
     def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         threads, self._threads = self._threads, []
         for _ in threads:

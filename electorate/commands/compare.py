@@ -68,12 +68,7 @@ def add_options(one: argparse.ArgumentParser) -> None:
     add("--test-fraction", type=float, metavar="SHARE", help=share)
     certify = "also cross-fit the winner on all rows, with a bound that covers the choice among all settings"
     add("--certify", choices=("crossfit",), help=certify)
-    add(
-        "--no-stack",
-        dest="stack",
-        action="store_false",
-        help="hand over a single model, no stack of several",
-    )
+    add("--no-stack", dest="stack", action="store_false", help="hand over a single model, no stack of several")
     sample = "for a table that is read batch by batch: the number of sampled rows (200,000, or what fits into memory)"
     add("--sample-rows", type=int, metavar="N", help=sample)
     add_scan_option(one)

@@ -362,11 +362,7 @@ def every_algorithm() -> list[Algorithm]:
 
 
 def applicable(
-    task: str,
-    wanted: Any = None,
-    peers: list[str] | None = None,
-    size: Size | None = None,
-    quick: bool = False,
+    task: str, wanted: Any = None, peers: list[str] | None = None, size: Size | None = None, quick: bool = False
 ) -> list[Algorithm]:
     """The algorithms to compare, with grids for this size: the baseline, peers, those of the user, then ours.
 

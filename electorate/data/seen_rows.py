@@ -76,9 +76,7 @@ class Seen:
 
 
 def seen_of(
-    parts: list[tuple[Any, AnyArray, Floats | None]],
-    pool: ThreadPool | None = None,
-    device: Device | None = None,
+    parts: list[tuple[Any, AnyArray, Floats | None]], pool: ThreadPool | None = None, device: Device | None = None
 ) -> Seen:
     """Return the marks of tables (or arrays) with labels or targets and weights or None; weight 0 is left out."""
     found, weighted = [], False

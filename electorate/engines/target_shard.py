@@ -17,15 +17,7 @@ from electorate import kernels
 from electorate.data.bins import Bins
 from electorate.data.weights import Weights
 from electorate.engines.densest_interval import Fetched, LeafRows
-from electorate.engines.shard import (
-    CELLS_PER_HISTOGRAM,
-    NOTHING,
-    ROWS_AT_ONCE,
-    Allocate,
-    Examples,
-    Shard,
-    encode_rows,
-)
+from electorate.engines.shard import CELLS_PER_HISTOGRAM, NOTHING, ROWS_AT_ONCE, Allocate, Examples, Shard, encode_rows
 from electorate.exact import exp, log
 from electorate.kernels.layouts import NodeArrays, NodeRows, TargetWeights
 from electorate.messages import AppliedVoter, Moments, Split, SplitArrays, Sums

@@ -15,15 +15,7 @@ from numpy.typing import NDArray
 from electorate import kernels
 from electorate.engines.shard import CELLS_PER_HISTOGRAM, Growth, Shard
 from electorate.exact import Ints
-from electorate.kernels.layouts import (
-    AddedStump,
-    AddedTree,
-    ColumnLayout,
-    Formulas,
-    LevelArrays,
-    ShardArrays,
-    Tiles,
-)
+from electorate.kernels.layouts import AddedStump, AddedTree, ColumnLayout, Formulas, LevelArrays, ShardArrays, Tiles
 from electorate.messages import Change, NodeSplits, SplitArrays
 from electorate.threads import ThreadPool
 
@@ -176,11 +168,7 @@ def best_tiles(n_threads: int, n_shards: int, n_words: int, n_rows: int, cells_p
 
 
 def search_nodes(
-    n_threads: int,
-    histograms: list[Histogram],
-    totals: NDArray[np.int64],
-    columns: ColumnLayout,
-    criterion: int,
+    n_threads: int, histograms: list[Histogram], totals: NDArray[np.int64], columns: ColumnLayout, criterion: int
 ) -> NodeSplits:
     """The best thresholds of some nodes in one call; with several threads, a task is a node and some of its columns."""
     n_nodes, n_columns, width = len(totals), len(columns.n_bins), histograms[0].shape[2]

@@ -514,10 +514,7 @@ class PeerRegressor(RegressorMixin, PeerModel):
 
     _for_classes = False
     _settings = (*PeerModel._settings, "loss")
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **PeerModel._parameter_constraints,
-        "loss": [str, None],
-    }
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {**PeerModel._parameter_constraints, "loss": [str, None]}
 
     def _read_y(self, y: Any, n_rows: int) -> AnyArray:
         return check_targets(self, y, n_rows)

@@ -137,10 +137,7 @@ class RealAdaBoostClassifier(StagewiseClassifier):
 
     _keeps_monotone = True
     _guarantees = proved.Guarantees(
-        proved.MEAN_EXP,
-        "Schapire and Singer 1999: the product of Z_t",
-        proved.real_adaboost,
-        proved.edges_over_largest,
+        proved.MEAN_EXP, "Schapire and Singer 1999: the product of Z_t", proved.real_adaboost, proved.edges_over_largest
     )
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {

@@ -159,11 +159,7 @@ def thin(
     if hasattr(model, "steps_") and not len(model.steps_):
         raise ValueError(f"thin: this {type(model).__name__} has no voters")
     thinned = ThinnedClassifier(
-        clone(model),
-        by=by,
-        max_voters=max_voters,
-        validation_fraction=validation_fraction,
-        random_state=random_state,
+        clone(model), by=by, max_voters=max_voters, validation_fraction=validation_fraction, random_state=random_state
     )
     thinned._validate_params()
     refuse_lazy(thinned, X)

@@ -140,11 +140,7 @@ def _values(casts: list[Cast], offsets: Ints, about: NDArray[np.int32], n_output
 
 
 def casts_of(
-    ensemble: Any,
-    bins: Bins,
-    label: int | None,
-    rows: list[Row],
-    evaluate: Callable[[Any], LeafOutputs] | None = None,
+    ensemble: Any, bins: Bins, label: int | None, rows: list[Row], evaluate: Callable[[Any], LeafOutputs] | None = None
 ) -> list[Cast]:
     """Back again: the voters (of one label's run) over the bins they were made on, to resume from.
 

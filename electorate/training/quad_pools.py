@@ -24,15 +24,7 @@ from electorate.messages import ROOT, Change, Split, Sums
 from electorate.model.casting import Cast
 from electorate.model.trace import Trace
 from electorate.training.pool_rounds import PoolRounds, rounds_of
-from electorate.training.quad_data import (
-    Group,
-    Intercept,
-    QuadCase,
-    QuadSource,
-    RowTargets,
-    RowVotes,
-    margin_change,
-)
+from electorate.training.quad_data import Group, Intercept, QuadCase, QuadSource, RowTargets, RowVotes, margin_change
 from electorate.training.stagewise import ALMOST_NOTHING
 
 NO_SUMS = np.zeros((2, 0), dtype=np.int64)

@@ -62,13 +62,7 @@ class QuantileTreeFamily(TreeFamily):
     """RegressionTrees, grown for the slopes of the loss; a leaf outputs a quantile of its residuals."""
 
     def __init__(
-        self,
-        loss: SlopedLoss,
-        model: Any,
-        unit: float,
-        bins: Bins,
-        engine: Residuals,
-        judge: Residuals | None = None,
+        self, loss: SlopedLoss, model: Any, unit: float, bins: Bins, engine: Residuals, judge: Residuals | None = None
     ) -> None:
         super().__init__(model, unit, bins, engine, judge)
         self.loss: SlopedLoss = loss

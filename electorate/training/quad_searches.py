@@ -28,15 +28,7 @@ from electorate.families.trees import Search, Voter
 from electorate.messages import Change, StoredVoter
 from electorate.model.casting import Cast, awards_of, casts_of
 from electorate.model.text import column_names
-from electorate.training.quad_data import (
-    ColumnCache,
-    Group,
-    QuadCase,
-    QuadSource,
-    RowTargets,
-    RowVotes,
-    margin_change,
-)
+from electorate.training.quad_data import ColumnCache, Group, QuadCase, QuadSource, RowTargets, RowVotes, margin_change
 from electorate.training.quad_losses import SQUARED, TreeLoss
 from electorate.training.quad_pools import NO_SUMS
 from electorate.training.residual_rounds import ResidualRounds, ResidualSearch, SearchedVoter, WeightChange

@@ -43,12 +43,7 @@ class QuadBench(LabelBench):
     """
 
     def __init__(
-        self,
-        model: Any,
-        source: QuadSource,
-        outline: Outline,
-        before: Any = None,
-        history: History | None = None,
+        self, model: Any, source: QuadSource, outline: Outline, before: Any = None, history: History | None = None
     ) -> None:
         super().__init__(model, outline)
         self.source, self.bins = source, source.bins
