@@ -1,6 +1,7 @@
-#include "electorate/rounds.hpp"
+#include "electorate/stump_rounds.hpp"
 
 #include "checks.hpp"
+#include "search_checks.hpp"
 
 namespace electorate::python {
 namespace {
@@ -72,10 +73,29 @@ void split_all_checked(i64 n_threads, std::vector<ShardArrays> shards, bool fres
   split_all(n_threads, shards, fresh, level, tiles, stack, wholes, rests, less, rows, left_is_less);
 }
 
+i64 boost_stumps_checked(ShardArrays shard, ColumnLayout columns, double rate, double floor, double log_full, double spare,
+                         i64 coarse, double reach, double longest, Array<i64, 4> sums, Array<i64, 2> totals,
+                         Array<bool, 2> on_left, Array<i64, 2> numbers, Array<double, 2> reals) {
+  const i64 n = numbers.shape[0], n_columns = columns.n_bins.shape[0], n_rows = shard.grids.shape[1];
+  const double formula[5] = {};
+  i64 found[3];
+  require(sums.shape[0] == 1 && sums.shape[1] == 2 && totals.shape[0] == 1 && totals.shape[1] == 2, "there must be two labels");
+  check_advance(shard.rows, {}, {{formula, {1, 5}, {5, 1}}, 0, 0}, shard.state, shard.grids, totals, 0, n_rows);
+  check_starts(shard.rows.starts, 0, n_rows);
+  check_sums(shard.packed, shard.rows.group, n_rows, 2, sums.shape[2]);
+  check_node(sums[0], totals[0], columns.n_bins, columns.has_missing, columns.ordered, {}, {found, {3}, {1}});
+  require(rows_of(shard.codes) >= n_rows && columns_of(shard.codes) >= n_columns, "there are fewer codes than rows or columns");
+  require(columns.seen.shape[0] >= n_columns && columns.seen.shape[1] + 1 >= sums.shape[3], "the numbers of bins differ");
+  require(on_left.shape[0] >= n && on_left.shape[1] == sums.shape[3], "on_left is too small");
+  require(numbers.shape[1] == 8 && reals.shape[0] >= n && reals.shape[1] == 3, "a round has eight numbers and three reals");
+  return boost_stumps(shard, columns, rate, floor, log_full, spare, coarse, reach, longest, sums, totals, on_left, numbers, reals);
+}
+
 }  // namespace
 
 std::vector<PyMethodDef> rounds_methods() {
-  return {kernel<"advance_all", advance_all_checked>(), kernel<"split_all", split_all_checked>()};
+  return {kernel<"advance_all", advance_all_checked>(), kernel<"split_all", split_all_checked>(),
+          kernel<"boost_stumps", boost_stumps_checked>()};
 }
 
 }  // namespace electorate::python

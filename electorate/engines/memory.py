@@ -46,6 +46,9 @@ class Threads(LocalShards, Engine):
         n_threads = 1 if self.team is None else self.team.n_threads
         return search_nodes(n_threads, histograms, totals, columns, criterion)
 
+    def boost_stumps(self, columns: ColumnLayout, rule: tuple[Any, ...], sums: Sums, most: int) -> Any:
+        return self.shards[0].boost_stumps(columns, rule, sums, most) if len(self.shards) == 1 else None
+
     def call_together(self, verb: str, *arguments: Any) -> Any:
         return self._advance(*arguments) if verb == "advance" and self.team is not None else None
 

@@ -22,10 +22,11 @@ from electorate.data.weights import Weights
 from electorate.engines.bundles import PER_GROUP, Bundles, TooManyError, groups_of, plans
 from electorate.engines.packing import Packed, Packing
 from electorate.engines.vote_bits import StoredVotes
-from electorate.kernels.layouts import Formulas, LevelArrays, NodeArrays, NodeRows, RowArrays, ShardArrays
+from electorate.kernels.layouts import ColumnLayout, Formulas, LevelArrays, NodeArrays, NodeRows, RowArrays, ShardArrays
 from electorate.messages import ROOT, Change, Split, SplitArrays, Sums
 
 CELLS_PER_HISTOGRAM = 200_000_000  # about 0.07 s: Ctrl-C is noticed between two calls
+ROUNDS_PER_CALL = 1000
 CELLS_PER_STATE = 16  # as long takes one state of a row where there are many labels with few rows each
 ROWS_AT_ONCE = 16_000  # of a booster's channels: sized so that temporaries fit in L2 and their buffer is reused
 SAMPLED_BLOCKS = 4  # of rows, to see which columns may share a byte
@@ -226,6 +227,23 @@ class Shard:
             arrays = (formulas, self.state, self.grids, totals, roots)
             wrong += kernels.advance(self.packed, self.rows, column, leaf_of_bin, gains, *arrays, *part)
         return wrong
+
+    def boost_stumps(self, columns: ColumnLayout, rule: tuple[Any, ...], sums: Sums, most: int) -> Any:
+        """At most so many rounds of discrete AdaBoost with stumps, up to an unusual one; None if there are none.
+
+        rule: of `kernels.boost_stumps`. sums: before, overwritten. Returns the sums after all rounds, and by round:
+        on_left[bin]; column, cut, and after the round total and wrong; sides[side, label]; step, floor and seconds.
+        """
+        per_row, unsuited = self.n_columns + CELLS_PER_STATE, type(self) is not Shard or self.bundles or self.packing
+        most = min(most, ROUNDS_PER_CALL, CELLS_PER_HISTOGRAM // (per_row * self.n_rows() + 1))
+        if unsuited or most == 0:
+            return None
+        self.growth, totals, on_left = None, sums.totals[None].copy(), np.empty((most, self.width), dtype=np.bool_)
+        numbers, reals = np.empty((most, 8), dtype=np.int64), np.empty((most, 3))
+        arrays = (sums.histogram[None], totals, on_left, numbers, reals)
+        n = kernels.boost_stumps(self.arrays(), columns, *rule, *arrays)
+        after = Sums(sums.histogram, totals[0], int(numbers[n - 1, 3]))
+        return (after, on_left[:n], numbers[:n, :4], numbers[:n, 4:].reshape(-1, 2, 2), reals[:n]) if n else None
 
     def _stump(self, change: Change) -> tuple[NDArray[Any], NDArray[np.uint8], NDArray[np.float64]] | None:
         """The codes of its column, the leaf of each code, and the gains; None for other voters."""

@@ -296,6 +296,13 @@ class Engine(Grower):
         sums: Sums = self.call("advance", booster, change, floors, search)
         return sums
 
+    def boost_stumps(self, columns: ColumnLayout, rule: tuple[Any, ...], sums: Sums, most: int) -> Any:
+        """At most so many rounds of discrete AdaBoost with stumps at once: what `Shard.boost_stumps` returns, or None.
+
+        None: there was no such round, and nothing changed.
+        """
+        return None
+
     def leaf_rows(self, voter: Any) -> NDArray[np.int64]:
         """[leaf, label]: how many rows are in the leaves of a voter."""
         return np.asarray(self.call("leaf_rows", voter.splits, voter.leaves))

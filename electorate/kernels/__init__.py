@@ -25,7 +25,7 @@ FILES = {
     "drawing": "fold_key draw_columns",
     "subtrees": "grow_subtrees",
     "leaves": "collect_rows find_leaves add_leaf_gains add_tree",
-    "rounds": "advance_all split_all",
+    "rounds": "advance_all split_all boost_stumps",
     "node_search": "search_nodes",
     "votes": "walk walk_ordered cross_out vote tree_outputs",
     "leaf_sums": "add_leaves",

@@ -12,11 +12,14 @@ from typing import ClassVar, Protocol
 
 import numpy as np
 
+from electorate.algorithms.adaboost import AdaBoost
 from electorate.algorithms.protocol import Booster, Floors, LossOfVotes, Mean, Step
 from electorate.data.bins import Bins
 from electorate.engines.verbs import Engine
-from electorate.exact import Floats, Ints, exp
-from electorate.families.trees import Search, Voter
+from electorate.exact import LONGEST, Floats, Ints, exp
+from electorate.families.splits import NO_NUMBERS, Found
+from electorate.families.trees import Search, Stumps, Voter, stump
+from electorate.kernels.layouts import ColumnLayout
 from electorate.messages import Change
 from electorate.model.casting import Cast, PastRun
 from electorate.model.trace import Row, Trace
@@ -62,6 +65,9 @@ class Stagewise(RoundByRound):
         self.mass = int(self.counts[0].sum())
         self.reach = sum(cast.reach for cast in self.casts)
         self.scale = Scale(setting.engine, setting.booster)
+        booster, family = setting.booster, setting.family
+        plain = type(booster) is AdaBoost and booster.n_labels == 2 and not setting.bins.split_by_sets
+        self.at_once = plain and type(family) is Stumps and family.leaves in ("auto", "label")
         self._replay()
         perfect = bool(self.casts) and setting.booster.perfect(self.casts[-1].step)
         self.ended = "perfect_voter" if perfect else None
@@ -69,6 +75,52 @@ class Stagewise(RoundByRound):
     def change(self, number: int) -> Change:
         """Return the change that voter `number` makes to the rows."""
         return self.casts[number].change(self.setting.booster)
+
+    def advance(self, most: int) -> str | None:
+        """Do rounds one by one; those that `_many_rounds` can do at once."""
+        last, reason = self.trace.n_rounds + most, None
+        while self.trace.n_rounds < last and reason is None:
+            if not (self.at_once and self.casts and self._many_rounds(last - self.trace.n_rounds)):
+                reason = self._round()
+        return reason
+
+    def _many_rounds(self, most: int) -> bool:
+        """Do the same as `_round`, to the bit, for ordinary rounds of AdaBoost with stumps in one compiled call.
+
+        It ends before a round that may stop the run. Return whether there was any round.
+        """
+        engine, booster, bins, scale = self.setting.engine, self.setting.booster, self.setting.bins, self.scale
+        assert isinstance(booster, AdaBoost)
+        columns = ColumnLayout(bins.n_bins, bins.has_missing, bins.ordered, NO_NUMBERS, self.counts)
+        grid = (scale.floors.each[0], scale.log_full, scale.spare, engine.full >> 4)
+        rule = (booster.learning_rate * 0.5, *grid, self.reach, LONGEST)
+        start, before = time.perf_counter() - self.started, self.trace.n_rounds
+        found = engine.boost_stumps(columns, rule, scale.sums, most)
+        if found is None:
+            return False
+        scale.sums, on_left, numbers, sides, reals = found
+        sizes, floors, seconds = reals.T
+        scale.floors = Floors((float(floors[-1]),))
+        outputs = np.where(sides[:, :, 1] > sides[:, :, 0], 1.0, -1.0)[:, :, None]
+        right, wrong = sides.max(axis=2).sum(axis=1).tolist(), sides.min(axis=2).sum(axis=1).tolist()
+        shares = zip(sizes.tolist(), right, wrong, strict=True)
+        steps = [Step(size, (r - w) / (r + w), w / (r + w)) for size, r, w in shares]
+        for (column, cut), *split, output, step in zip(
+            numbers[:, :2].tolist(), on_left, sides, outputs, steps, strict=True
+        ):
+            self.casts.append(Cast(stump(Found(column, cut, *split)), output, step))
+            self.reach += step.size
+            scale.lowest -= step.size
+        n_voters = np.arange(before + 1, before + len(steps) + 1)
+        history = dict(zip(("step", "edge", "error"), zip(*steps, strict=True), strict=False)) | {
+            "objective": numbers[:, 2] / scale.one * exp(np.minimum(-floors, 700.0)),
+            "train_error": [missed / self.mass for missed in numbers[:, 3].tolist()],
+            "n_voters": n_voters,
+            scale.channel.column: floors,
+            "seconds": start + seconds,
+        }
+        self.trace.add_rounds(n_voters, n_voters - 1, sizes, history)
+        return True
 
     def _round(self) -> str | None:
         setting, trace, scale = self.setting, self.trace, self.scale

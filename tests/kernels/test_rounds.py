@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from electorate import kernels
 from electorate.engines.team import NO_STUMP, NO_TREE, best_tiles
+from electorate.exact import log, on_grid
 from electorate.kernels.formulas import EXPONENTIAL
 from electorate.kernels.layouts import (
     AddedStump,
@@ -147,6 +148,80 @@ def test_split_all(rng: np.random.Generator) -> None:
             found.append((less, rests, rows, is_less))
         assert all(np.array_equal(*pair) for pair in zip(*found, strict=True))
         case.same_shards()
+
+
+def sum_weights(shard: Any, floor: float, sums: np.ndarray, totals: np.ndarray, stump: tuple[Any, ...] = ()) -> int:
+    """Of exp(floor - margin), after a stump; returns how many rows are wrong."""
+    formulas = Formulas(np.array([[EXPONENTIAL, 0, floor, 0, 0]]), 0, 0)
+    change = stump or (shard.codes[0, :, 0], np.empty(0, dtype=np.uint8), np.empty((0, 0, 0)))
+    totals[:] = 0
+    arrays = (formulas, shard.state, shard.grids, totals, sums, True, 0, shard.grids.shape[1])
+    return int(kernels.advance(shard.packed, shard.rows, *change, *arrays))
+
+
+def boost_stumps(
+    shard: Any, columns: ColumnLayout, rate: float, floor: float, log_full: float, spare: float, coarse: int,
+    reach: float, longest: float, sums: np.ndarray, totals: np.ndarray, *out: np.ndarray,
+) -> int:  # fmt: skip
+    """The kernel of this name in plain Python, with the kernels of its steps."""
+    found, layout = np.zeros(3, dtype=np.int64), (columns.n_bins, columns.has_missing, columns.ordered)
+    for t, (on_left, numbers, reals) in enumerate(zip(*out, strict=True)):
+        best = kernels.best_threshold(sums[0], totals[0], *layout, np.empty((0, 0), dtype=np.int64), 1, found)
+        if totals.min() == 0 or best <= totals.max():
+            return t
+        column, cut, missing_left = found.tolist()
+        sides = numbers[4:].reshape(2, 2)
+        side = missing_left if columns.has_missing[column] else -1
+        kernels.send_left(sums[0], columns.seen[column], column, cut, side, on_left, sides)
+        right, wrong = int(sides.max(axis=1).sum()), int(sides.min(axis=1).sum())
+        step = on_grid(rate * log(right / wrong)) if 0 < wrong < right else 0.0
+        if step <= 0 or reach + step >= longest:
+            return t
+        reach += step
+        gains = np.where((sides[:, 1] > sides[:, 0]) == np.array([[0], [1]]), step, -step)  # [label, leaf]
+        floor = floor + log_full - kernels.log_total(sides, gains, spare)
+        stump = (shard.codes[column // 4, :, column % 4], (~on_left).view(np.uint8), gains[None, shard.rows.group])
+        missed, before = sum_weights(shard, floor, sums, totals, stump), -1
+        while (total := int(totals.sum())) < coarse and not 0 < total <= before:
+            finer = floor + log_full - log(total + spare)
+            if finer == floor:
+                break
+            floor, before = finer, total
+            missed = sum_weights(shard, floor, sums, totals)
+        numbers[:4], reals[:2] = (column, cut, total, missed), (step, floor)
+    return len(out[0])
+
+
+@few_cases
+@given(
+    rng=generators,
+    bits=st.sampled_from([3, 20, 54]),
+    coarse=st.sampled_from([0.0, 0.06, 0.9]),
+    longest=st.sampled_from([1.0, 2.0**21]),
+)
+def test_boost_stumps(rng: np.random.Generator, bits: int, coarse: float, longest: float) -> None:
+    """Sums of 3 bits, which tie, to more than doubles hold; grids that are summed again; votes that become too long."""
+    shard = some_shard(rng, int(rng.integers(1, 3)))
+    n, n_columns = shard.codes.shape[1], 4 * len(shard.packed) - int(rng.integers(4))
+    n_bins, (has_missing, ordered) = rng.integers(1, 9, n_columns), rng.random((2, n_columns)) < [[0.5], [0.9]]
+    for j in range(n_columns):
+        codes = rng.integers(0, n_bins[j], n)
+        shard.codes[j // 4, :, j % 4] = np.where(has_missing[j] & (codes == 0), WIDTH - 1, codes)
+    shard = shard._replace(state=np.zeros((1, n)), rows=shard.rows._replace(scale=2.0**bits))
+    count = int(shard.rows.times.sum()) or n
+    seen = rng.integers(0, 9, (n_columns, WIDTH))
+    columns = ColumnLayout(n_bins, has_missing, ordered, np.empty(0, dtype=np.int64), seen)
+    grid = (-0.5, float(np.log((count << bits) / 2)), 0.5 * count, int(coarse * (count << bits)))
+    found = []
+    for twin in (kernels, SimpleNamespace(boost_stumps=boost_stumps)):
+        mine, sums = copied(shard), np.empty((1, 2, 4 * len(shard.packed), WIDTH), dtype=np.int64)
+        totals, on_left = np.zeros((1, 2), dtype=np.int64), np.zeros((12, WIDTH), dtype=np.bool_)
+        sum_weights(mine, -0.5, sums, totals)
+        out = on_left, np.zeros((12, 8), dtype=np.int64), np.zeros((12, 3))
+        done = twin.boost_stumps(mine, columns, 0.5, *grid, 0.0, longest, sums, totals, *out)
+        results = [array[:done] for array in (*out[:2], out[2][:, :2])]
+        found.append([np.array(done), *results, sums, totals, mine.state, mine.grids])
+    assert all(np.array_equal(*pair) for pair in zip(*found, strict=True))
 
 
 @pytest.mark.parametrize("n_threads", [2, 4])

@@ -236,6 +236,13 @@ def split_all(new: Guarded, s: Sizes) -> tuple[Any, ...]:
     return 1 + s.rounds, shards, True, level, tiles, stack, list(wholes), list(rests), less, rows, new.bools(n)
 
 
+def boost_stumps(new: Guarded, s: Sizes) -> tuple[Any, ...]:
+    columns = ColumnLayout(*layout(new, s), new(0), new(s.columns, WIDTH))
+    sums, totals = new(1, 2, 4 * s.words, WIDTH, value=1), new(1, 2, value=1)
+    out = new.bools(s.rounds, WIDTH), new(s.rounds, 8), new.floats(s.rounds, 3)
+    return one_shard(new, s)[0], columns, 0.5, 0.0, 40.0, 1.0, 2**60, 0.0, 2.0**21, sums, totals, *out
+
+
 def search_nodes(new: Guarded, s: Sizes) -> tuple[Any, ...]:
     histograms, masks = new(s.rounds, s.labels, s.columns, s.bins + 1), new.bools(1, s.columns, value=True)
     columns = ColumnLayout(*layout(new, s), new(0), new(s.columns, s.bins + 1))
@@ -581,6 +588,7 @@ CASES: dict[str, list[Case]] = {
     ],
     "advance_all": [advance_all],
     "split_all": [split_all],
+    "boost_stumps": [boost_stumps],
     "search_nodes": [search_nodes],
 }  # fmt: skip
 

@@ -109,6 +109,22 @@ ELECTORATE_INLINE double softplus(double v) {
 // A number on the grid.
 ELECTORATE_INLINE i64 on_grid(double value) { return static_cast<i64>(rint(value)); }
 
+#ifndef __CUDACC_RTC__
+// a / b of numbers that are not negative, rounded once, as Python divides integers.
+inline double quotient(i64 a, i64 b) {
+  constexpr i64 exact = i64{1} << 53;  // doubles hold all integers up to here
+  if ((a <= exact && b <= exact) || a == 0) return static_cast<double>(a) / static_cast<double>(b);
+  const u64 by = static_cast<u64>(b);
+  u64 q = static_cast<u64>(a) / by, rest = static_cast<u64>(a) % by, n_bits = 0;
+  for (; q < u64{1} << 56; n_bits++) {  // more bits than a double has; one more for whether anything is left
+    const bool fits = 2 * rest >= by;
+    rest = 2 * rest - (fits ? by : 0);
+    q = 2 * q + fits;
+  }
+  return static_cast<double>(2 * q + (rest > 0)) * double_of((1022 - n_bits) << 52);
+}
+#endif
+
 // ---------------------------------------------------------------- what boosters sum
 
 // The formulas, by their numbers in electorate/kernels/formulas.py.

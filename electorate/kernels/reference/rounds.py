@@ -33,3 +33,7 @@ def split_all(n_threads, shards, fresh, level, tiles, stack, wholes, rests, less
         sum_nodes(shard.packed, shard.grids[:1], shard.order, shard.nodes, numbers, shard.rows.group, less, False)
     for whole, rest, taken in zip(wholes, rests, less, strict=True):
         rest[:] = whole - taken
+
+
+def boost_stumps(shard, columns, rate, floor, log_full, spare, coarse, reach, longest, sums, totals, on_left, *out):
+    return 0  # the rounds of training/stagewise.py, one by one, are the twin
