@@ -7,6 +7,7 @@ import math
 import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from numbers import Integral, Real
 from typing import Any, ClassVar
 
@@ -35,6 +36,8 @@ from electorate.training.lazy_inputs import in_memory_only
 from electorate.training.quad_path import Path, Point, PoolProblem, points_along
 from electorate.training.quadratic import fit_quad_classifier
 from electorate.training.worker_data import Outline
+
+CACHED_OUTPUTS = 8_000_000  # of voters, while votes are counted round by round: cyclic weights move each one often
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -81,17 +84,19 @@ class QuadBoosted(StopsEarly):
         """The votes after every round; the same array, changed by each voter that moves."""
         table, ensemble = self._check_rows(X, reset=False), self.ensemble_
         read = None if isinstance(ensemble, RowEnsemble) else self._reader(table)
+        n_rows = len(table) if read is None else table.n_rows
 
+        @lru_cache(CACHED_OUTPUTS // max(1, n_rows * ensemble.n_outputs))
         def outputs_of(place: int) -> NDArray[np.float64]:
             """[output, row]: of one voter alone."""
             if read is not None:
-                return np.asarray(ensemble.only(place).votes(table.n_rows, read, ThreadPool(1)) / UNITS)
-            out = np.zeros((ensemble.n_outputs, len(table)))
+                return np.asarray(ensemble.only(place).votes(n_rows, read, ThreadPool(1)) / UNITS)
+            out = np.zeros((ensemble.n_outputs, n_rows))
             out[max(ensemble.about[place], 0)] = ensemble.fitted[place].outputs(table)
             return out
 
         if read is not None and self._adds_one_voter_each_round():
-            for _, added in ensemble.staged_votes(table.n_rows, read):
+            for _, added in ensemble.staged_votes(n_rows, read):
                 yield added
             return
         votes: Any = 0
