@@ -83,9 +83,10 @@ def is_kept(row: dict[str, Any]) -> bool:
     return bool(row["seconds"] <= row["time_limit"] + max(SLACK * row["time_limit"], LEAST_SLACK))
 
 
-def page(rows: list[dict[str, Any]]) -> str:
+def page(rows: list[dict[str, Any]], note: str = "") -> str:
     """The table, and how many of the runs kept the promise."""
-    lines = ["# A stored model within the time limit", "", __doc__.split("\n\n")[0].strip(), ""]
+    texts = ["# A stored model within the time limit", __doc__.split("\n\n")[0].strip(), *([note] if note else [])]
+    lines = [line for text in texts for line in (text, "")]
     for limit in sorted({row["time_limit"] for row in rows}):
         some = [row for row in rows if row["time_limit"] == limit]
         stored, kept = sum(bool(row.get("stored")) for row in some), sum(map(is_kept, some))
@@ -117,6 +118,7 @@ def main() -> None:
     one.add_argument("--out", type=Path, default=Path("benchmarks/LIMITS.md"))
     one.add_argument("--table", action="append")
     one.add_argument("--limit", type=float, action="append")
+    one.add_argument("--note", default="", help="a sentence for the page, about the machine")
     options = one.parse_args()
     stored = options.out.with_suffix(".jsonl")
     rows = [json.loads(line) for line in stored.read_text().splitlines()] if stored.exists() else []
@@ -132,7 +134,7 @@ def main() -> None:
             print(json.dumps(row), flush=True)
             with open(stored, "a") as file:
                 file.write(json.dumps(row) + "\n")
-            options.out.write_text(page(rows))
+    options.out.write_text(page(rows, options.note))
 
 
 if __name__ == "__main__":
