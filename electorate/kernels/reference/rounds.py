@@ -35,5 +35,5 @@ def split_all(n_threads, shards, fresh, level, tiles, stack, wholes, rests, less
         rest[:] = whole - taken
 
 
-def boost_stumps(shard, columns, rate, floor, log_full, spare, coarse, reach, longest, sums, totals, on_left, *out):
+def boost_stumps(shard, columns, rate, floor, log_full, spare, coarse, reach, most, sums, totals, left, numbers, reals):
     return 0  # the rounds of training/stagewise.py, one by one, are the twin
