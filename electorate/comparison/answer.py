@@ -19,7 +19,7 @@ VISIBLE = 0.0005  # a smaller difference between errors is not in the table
 
 
 @dataclass(frozen=True)
-class Facts:
+class AnswerFacts:
     """What the words are about. held_out: what the test rows showed of the model, or None. classes: labels in order.
 
     shares: of the rows, by class. positive: the class that matters of two. n_fitted: the rows that the models of the
@@ -50,7 +50,7 @@ class Facts:
         return float(held["error"] if self.n_fitted is not None or limit < bound.value else bound.value), limit
 
 
-def sentences(facts: Facts) -> list[str]:
+def sentences(facts: AnswerFacts) -> list[str]:
     """The answer, the most important first."""
     more = [*_rare(facts), *_confused(facts), *_threshold(facts)]
     return [_use(facts), _sure(facts), *more, *_picked(facts), _source(facts)]
@@ -72,7 +72,7 @@ def name_of(line: Line) -> str:
     return line.recipe.name if line.recipe.is_stack else literal(line.name, LONGEST)
 
 
-def _use(facts: Facts) -> str:
+def _use(facts: AnswerFacts) -> str:
     """Which model, what it will lose, and what guessing would."""
     chosen, baseline = facts.ranking.chosen, facts.ranking.baseline
     name, metric = name_of(chosen), facts.metric
@@ -137,7 +137,7 @@ def _p(p: float) -> str:
     )
 
 
-def _sure(facts: Facts) -> str:
+def _sure(facts: AnswerFacts) -> str:
     """How sure it is that the model beats guessing, and which differences could be seen."""
     ranking, metric = facts.ranking, facts.metric
     evidence = ranking.evidence
@@ -163,7 +163,7 @@ def _sure(facts: Facts) -> str:
     )
 
 
-def _rare(facts: Facts) -> list[str]:
+def _rare(facts: AnswerFacts) -> list[str]:
     """Where a class is rare, what the error does not show."""
     n_classes = len(facts.classes)
     if not n_classes or min(facts.shares) * n_classes / 2 >= RARE or "auc" not in facts.ranking.chosen.estimate.bounds:
@@ -178,14 +178,14 @@ def _rare(facts: Facts) -> list[str]:
     return [f"{what}: {shown}."]
 
 
-def _confused(facts: Facts) -> list[str]:
+def _confused(facts: AnswerFacts) -> list[str]:
     if facts.ranking.confused is None:
         return []
     true, called = (literal(str(facts.classes[k]), LONGEST) for k in facts.ranking.confused)
     return [f"Most often confused: {true!r} is taken for {called!r}."]
 
 
-def _threshold(facts: Facts) -> list[str]:
+def _threshold(facts: AnswerFacts) -> list[str]:
     """Where the metric wants another decision than the more probable class."""
     threshold = facts.ranking.chosen.recipe.threshold
     if threshold == 0.5 or len(facts.classes) != 2:
@@ -194,7 +194,7 @@ def _threshold(facts: Facts) -> list[str]:
     return [f"Predict {label!r} where its probability is above {threshold:.3f}: the {facts.metric.head} is for that."]
 
 
-def _picked(facts: Facts) -> list[str]:
+def _picked(facts: AnswerFacts) -> list[str]:
     """The most accurate, the fastest and the most readable model, a line each."""
     picks, metric = facts.ranking.picks, facts.metric
     first = picks[ACCURACY]
@@ -222,7 +222,7 @@ def value_of(line: Line, metric: Metric) -> str:
     return f"{100 * shown:.1f}%" if metric.name in ("error", "balanced_error") else number(shown)
 
 
-def _source(facts: Facts) -> str:
+def _source(facts: AnswerFacts) -> str:
     """Where the numbers are from, and what they assume."""
     n_rows, held = facts.ranking.n_rows, facts.held_out
     is_exact = held is not None and held.get("bound") is not None and facts.metric.name == "error"

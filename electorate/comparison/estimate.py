@@ -27,7 +27,7 @@ RARE = 0.2  # a class with a smaller share of the rows: errors alone show little
 
 
 @dataclass(frozen=True)
-class Bound:
+class LossInterval:
     """The estimate of a loss, its interval of 95%, and an upper limit of 95%."""
 
     value: float
@@ -43,7 +43,7 @@ class Estimate:
     """
 
     choice: Choice
-    bounds: dict[str, Bound]
+    bounds: dict[str, LossInterval]
     row_losses: dict[str, Floats]
 
 
@@ -166,9 +166,9 @@ class _RowLosses:
         return self.chooser.decision(choice) - (choice.cut if name in WITH_CUT else 0.0)
 
 
-def _bound(values: Floats) -> Bound:
+def _bound(values: Floats) -> LossInterval:
     values = values[~np.isnan(values)]
     if not len(values):
-        return Bound(*[float("nan")] * 4)
+        return LossInterval(*[float("nan")] * 4)
     low, high, limit = np.quantile(values, [0.025, 0.975, 0.95])
-    return Bound(float(values.mean()), float(low), float(high), float(limit))
+    return LossInterval(float(values.mean()), float(low), float(high), float(limit))

@@ -13,11 +13,11 @@ from numpy.typing import NDArray
 
 from electorate.comparison.algorithms import Algorithm
 from electorate.comparison.choice import Choice, Chooser, Rule
-from electorate.comparison.estimate import Bound, Estimate, evaluate
+from electorate.comparison.estimate import Estimate, LossInterval, evaluate
 from electorate.comparison.fits import Fit, Tested, with_rounds
 from electorate.comparison.metrics import METRICS, Metric
 from electorate.comparison.refits import Part, Recipe
-from electorate.comparison.schedule import Columns, Results, Schedule
+from electorate.comparison.schedule import PredictionColumns, Results, Schedule
 from electorate.comparison.verdicts import Evidence, against_baseline, against_best
 from electorate.exact import Floats
 
@@ -48,7 +48,7 @@ class Line:
     verdict: str = "tie"
     visible: float = float("nan")
 
-    def bound(self, metric: str) -> Bound:
+    def bound(self, metric: str) -> LossInterval:
         """The estimate of a metric, as a loss."""
         return self.estimate.bounds[metric]
 
@@ -92,7 +92,7 @@ class Ranker:
         self.schedule, self.plan, self.results = schedule, schedule.plan, results
         self.numbers, self.stacks = numbers, stacks
         self.candidates = schedule.tested(level, numbers, results)
-        self.columns: Columns = schedule.gather(numbers, self.candidates, results)
+        self.columns: PredictionColumns = schedule.gather(numbers, self.candidates, results)
         self.table = self.columns.table
         self.chooser = Chooser(self.table, self.columns.algorithms, self.plan.metric)
 

@@ -364,7 +364,7 @@ class Comparison:
     def answer(self) -> list[str]:
         return words.sentences(self._facts())
 
-    def _facts(self) -> words.Facts:
+    def _facts(self) -> words.AnswerFacts:
         rows, without = self.refits.rows, self.model_without_test_rows
         counts = np.bincount(rows.target, minlength=len(self.classes)) if len(self.classes) else np.empty(0)
         shares = (counts / max(1, counts.sum())).tolist()
@@ -374,7 +374,7 @@ class Comparison:
         screened = (
             None if self.level == len(self.schedule.splits.levels) - 1 else self.schedule.splits.levels[self.level]
         )
-        return words.Facts(
+        return words.AnswerFacts(
             self.ranking,
             self.plan.metric,
             self.classes.tolist(),

@@ -27,7 +27,7 @@ GROWTH = 1.15  # a fit of k times the rows takes about k to the power of this as
 
 
 @dataclass(frozen=True)
-class Columns:
+class PredictionColumns:
     """The table of out-of-fold predictions, and the candidate, its algorithm and the rounds of each of its columns."""
 
     table: OutOfFold
@@ -153,7 +153,7 @@ class Schedule:
         numbers = self.splits.numbers(level)
         return {c for c in entrants - gone if not all(Fit(c, split) in results for split in numbers)}
 
-    def gather(self, numbers: Collection[int], candidates: list[int], results: Results) -> Columns:
+    def gather(self, numbers: Collection[int], candidates: list[int], results: Results) -> PredictionColumns:
         """The predictions of these candidates for the rows that these splits test."""
         places = [self.splits.places[split][1][1] for split in numbers]
         rows = np.concatenate(places)
@@ -177,7 +177,7 @@ class Schedule:
             ordered=self.rows.time is not None,
         )
         candidate, rounds = (np.array(values) for values in zip(*of_column, strict=True))
-        return Columns(table, candidate, algorithms, rounds)
+        return PredictionColumns(table, candidate, algorithms, rounds)
 
 
 @dataclass

@@ -141,7 +141,7 @@ def _fit_constant(estimator: Any, n_rows: int, y: AnyArray, weight: Weight) -> F
 
 
 @dataclass(frozen=True)
-class _Tree:
+class _NumberedTree:
     """One tree, its nodes numbered as scikit-learn does. left: -1 at a leaf. values: [node, output]."""
 
     left: AnyArray
@@ -154,7 +154,12 @@ class _Tree:
 
 
 def _sum_of(
-    trees: list[_Tree], shape: tuple[int, int], baseline: Floats, is_mean: bool, link: str, sets: AnyArray | None = None
+    trees: list[_NumberedTree],
+    shape: tuple[int, int],
+    baseline: Floats,
+    is_mean: bool,
+    link: str,
+    sets: AnyArray | None = None,
 ) -> FloatTrees:
     """Join trees, round by round. shape: the number of rounds, and of trees of a round. sets: see `FloatTrees`."""
     parts: dict[str, list[AnyArray]] = {
@@ -218,14 +223,16 @@ def _single(matrix: Any) -> Any:
     )
 
 
-def _of_sklearn(tree: Any, values: Floats) -> _Tree:
+def _of_sklearn(tree: Any, values: Floats) -> _NumberedTree:
     """A tree of scikit-learn's trees and forests; thresholds are rounded down to 32 bits, which separates as well."""
     n = tree.node_count
     threshold = tree.threshold.astype(np.float32)
     too_high = threshold.astype(np.float64) > tree.threshold
     threshold[too_high] = np.nextafter(threshold[too_high], np.float32(-np.inf))
     missing_left = np.asarray(tree.missing_go_to_left, dtype=np.bool_)
-    return _Tree(tree.children_left[:n], tree.children_right[:n], tree.feature[:n], threshold, missing_left, values)
+    return _NumberedTree(
+        tree.children_left[:n], tree.children_right[:n], tree.feature[:n], threshold, missing_left, values
+    )
 
 
 def _mean_trees(estimator: Any) -> FloatTrees:
@@ -277,7 +284,7 @@ def _fit_histograms(estimator: Any, matrix: Any, y: AnyArray, weight: Weight, wi
         column = order[np.where(is_leaf, 0, nodes["feature_idx"])]
         threshold = np.where(by_set, 0.0, nodes["num_threshold"])
         trees.append(
-            _Tree(left, right, column, threshold, nodes["missing_go_to_left"], nodes["value"][:, None], member)
+            _NumberedTree(left, right, column, threshold, nodes["missing_go_to_left"], nodes["value"][:, None], member)
         )
         sets.append(predictor.raw_left_cat_bitsets.reshape(-1, SET_BITS // 32))
         n_sets += len(sets[-1])

@@ -90,7 +90,7 @@ PROGRAMS = {
 
 
 @dataclass(frozen=True)
-class Choice:
+class ThinningChoice:
     """One strength of regularisation, the number of voters it leaves, and their accuracy on the held-out rows.
 
     strength is in (0, 1], and a larger one regularises more. It is nu for "lp", 1 / sqrt(C n) for "qp" (n is the total
@@ -177,9 +177,9 @@ class _Search:
     given: float
     program: Program
     max_voters: int | None
-    tried: list[Choice] = field(default_factory=list)
+    tried: list[ThinningChoice] = field(default_factory=list)
 
-    def choose(self, judge: Bools) -> Choice:
+    def choose(self, judge: Bools) -> ThinningChoice:
         """judge[row]: whether a row is held out. Where none is, all rows both weigh and judge."""
         held, learn = np.flatnonzero(judge), np.flatnonzero(~judge)
         if not len(held):
@@ -190,7 +190,7 @@ class _Search:
             predicted = votes[0] > 0 if len(votes) == 1 else np.argmax(votes, axis=0)
             score = float(np.average(predicted == self.labels[held], weights=self.counts[held]))
             size = len(set().union(*(np.flatnonzero(a).tolist() for a in alphas)))
-            self.tried.append(Choice(strength, size, score))
+            self.tried.append(ThinningChoice(strength, size, score))
         best = max(self.tried, key=lambda choice: (choice.score, -choice.n_voters))
         if self.max_voters is not None:
             return best
@@ -283,7 +283,7 @@ class ThinnedClassifier(TakesInstances, Undoing, Certified, Exported, VotingClas
         The positions of the remaining voters in the ensemble.
     weights_ : ndarray of shape (1 or classes, voters)
         Their weights.
-    tried_ : list of Choice
+    tried_ : list of ThinningChoice
         For each strength tried: ``strength``, ``n_voters`` and ``score``, the held-out accuracy. A strength is in
         (0, 1], and a larger one regularises more. It is nu for "lp", 1 / sqrt(C n) for "qp" (n is the total weight of
         the rows), and lam divided by the smallest lam that empties the model for "quad-l1".

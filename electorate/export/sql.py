@@ -24,7 +24,7 @@ TABLE = "given"  # what a query calls the table: SQLite takes an unqualified nam
 
 
 @dataclass(frozen=True)
-class Columns:
+class SqlColumns:
     """The columns of a model as SQL. table: its alias in the query, or empty for an expression alone."""
 
     names: list[str]
@@ -57,8 +57,8 @@ def to_sql(model: Any, table: str | None = None) -> str:
                 f"a model of {len(source.slope)} classes has one expression per class: name a table, to_sql('rows'), "
                 "for a query with all of them and the predicted class"
             )
-        return _number(source, Columns(source.names, ""), 0)
-    columns = Columns(source.names, TABLE)
+        return _number(source, SqlColumns(source.names, ""), 0)
+    columns = SqlColumns(source.names, TABLE)
     numbers = [_number(source, columns, k) for k in range(len(source.slope))]
     given = f"(SELECT * FROM {table}) AS {TABLE}"
     if source.is_classifier:
@@ -99,7 +99,7 @@ def _class_query(classes: list[Any], numbers: list[str], given: str) -> str:
     return f"SELECT {chosen} AS {identifier('prediction')},\n{outer}votes.*\nFROM {votes}"
 
 
-def _number(source: SummedTrees, columns: Columns, output: int) -> str:
+def _number(source: SummedTrees, columns: SqlColumns, output: int) -> str:
     """Return the expression of a decision or prediction."""
     votes = _balanced([double(float(source.constant[output])), *_terms(source, columns, output)])
     start, slope = float(source.start[output]), float(source.slope[output])
@@ -107,7 +107,7 @@ def _number(source: SummedTrees, columns: Columns, output: int) -> str:
     return scaled if start == 0 else f"({double(start)} + {scaled})"
 
 
-def _terms(source: SummedTrees, columns: Columns, output: int) -> Iterator[str]:
+def _terms(source: SummedTrees, columns: SqlColumns, output: int) -> Iterator[str]:
     """Yield one CASE per column for stumps, else one per tree."""
     trees = source.trees
     if trees.lookup is not None:
@@ -121,7 +121,7 @@ def _terms(source: SummedTrees, columns: Columns, output: int) -> Iterator[str]:
             yield _tree_case(source, columns, root, output)
 
 
-def _column_case(source: SummedTrees, columns: Columns, column: int, edges: Any, values: Any) -> str:
+def _column_case(source: SummedTrees, columns: SqlColumns, column: int, edges: Any, values: Any) -> str:
     """Return what all stumps of a column add. values: one per cell, the last for missing values."""
     categories = source.categories(column)
     name = columns.text(column) if categories is not None and categories.is_text else columns.number(column)
@@ -135,7 +135,7 @@ def _column_case(source: SummedTrees, columns: Columns, column: int, edges: Any,
     return f"CASE\n{whens}\n  ELSE {double(float(values[-1]))}\nEND"
 
 
-def _tree_case(source: SummedTrees, columns: Columns, root: int, output: int) -> str:
+def _tree_case(source: SummedTrees, columns: SqlColumns, root: int, output: int) -> str:
     """Return a tree as nested CASEs; children come after their parent, so texts are made from the last node on."""
     trees = source.trees
     end = int(trees.offsets[np.searchsorted(trees.offsets, root, side="right")])
@@ -150,7 +150,7 @@ def _tree_case(source: SummedTrees, columns: Columns, root: int, output: int) ->
     return texts[root]
 
 
-def _test(source: SummedTrees, columns: Columns, node: int) -> str:
+def _test(source: SummedTrees, columns: SqlColumns, node: int) -> str:
     """Return the condition of the side that missing and unseen values do not take."""
     trees = source.trees
     column, missing_left = int(trees.column[node]), bool(trees.missing_left[node])

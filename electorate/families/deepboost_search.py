@@ -72,7 +72,7 @@ class Weighted:
 
 
 @dataclass(frozen=True)
-class Candidate:
+class PricedCandidate:
     """A voter with |d_j| of lines 5 to 9, its weight, price, and the sums that it gets right and wrong."""
 
     strength: float
@@ -146,7 +146,7 @@ class DeepBoostSearch:
 
     # ------------------------------------------------------------ candidates
 
-    def _old(self, search: Search) -> list[Candidate]:
+    def _old(self, search: Search) -> list[PricedCandidate]:
         """Line 6, and line 9 for a voter that was cancelled."""
         standing, total = self.standing, search.sums.total
         found = []
@@ -155,7 +155,7 @@ class DeepBoostSearch:
             cost = self._relative(price)
             strength = abs(math.copysign(cost, weight) - edge / total) if weight else abs(edge) / total - cost
             right = (total + edge) // 2
-            found.append(Candidate(strength, voter, weight, price, right, total - right))
+            found.append(PricedCandidate(strength, voter, weight, price, right, total - right))
         return found
 
     def _searched(self, family: Any, member: int, search: Search) -> list[Voter]:
@@ -168,7 +168,7 @@ class DeepBoostSearch:
 
         return priced_trees(search, limits, price)
 
-    def _candidate(self, voter: Voter, member: int, search: Search) -> Candidate | None:
+    def _candidate(self, voter: Voter, member: int, search: Search) -> PricedCandidate | None:
         """Line 9, or None for a voter that is among the old."""
         outputs = self.families[member].outputs(voter, search.engine.n_counted, "label")  # type: ignore[attr-defined]
         number = len(self.standing.voters)
@@ -178,7 +178,7 @@ class DeepBoostSearch:
         right, wrong = _right_and_wrong(voter)
         price = self._price(voter)
         strength = abs(right - wrong) / search.sums.total - self._relative(price)
-        return Candidate(strength, voter, 0.0, price, right, wrong)
+        return PricedCandidate(strength, voter, 0.0, price, right, wrong)
 
     def _price(self, voter: Voter) -> float:
         family = self.families[voter.member]
@@ -193,7 +193,7 @@ class DeepBoostSearch:
 
     # ------------------------------------------------------------ the step
 
-    def _with_step(self, best: Candidate, search: Search) -> Voter:
+    def _with_step(self, best: PricedCandidate, search: Search) -> Voter:
         """The voter with its step. A perfect voter must be right on every row, also on those too light for the grid."""
         right, wrong, voter = best.right, best.wrong, best.voter
         if min(right, wrong) == 0:
@@ -223,7 +223,7 @@ class DeepBoostSearch:
         notes = after.notes(voter.number, len(self.families))
         return replace(voter, chosen=ChosenStep(step, bounds, penalty, notes))
 
-    def _line_search(self, best: Candidate, search: Search) -> float:
+    def _line_search(self, best: PricedCandidate, search: Search) -> float:
         """The weight at which F is least along a voter; on the side of it where the weight is now, so F never rises."""
         engine: Any = search.engine
         voter, number, now, along = best.voter, best.voter.number, best.weight, search.along

@@ -47,7 +47,7 @@ class _Offer:
     n_splits: int = 1
 
 
-class _Tree:
+class _GrowingTree:
     """The tree so far, and the leaves of its last layer, with their histograms."""
 
     def __init__(self, search: Search, limits: Limits) -> None:
@@ -105,7 +105,7 @@ class _Tree:
 
 def priced_trees(search: Search, limits: Limits, price: Price) -> list[Voter]:
     """h*_1, h*_2, ...: as long as a layer is worth its price. price: of splits and levels, in shares of the weight."""
-    tree, voters, depth = _Tree(search, limits), [constant(search)], 0
+    tree, voters, depth = _GrowingTree(search, limits), [constant(search)], 0
     deepest = limits.max_depth if limits.max_depth is not None else MANY_LEVELS
     while tree.open and depth < deepest:
         offers = tree.offers(deepest - depth)

@@ -24,7 +24,7 @@ from electorate.families.priced_trees import shape_of
 from electorate.families.trees import Search
 from electorate.families.union import is_exhaustive, right_weight
 from electorate.theory import complexity
-from electorate.theory.complexity import Estimate, monte_carlo
+from electorate.theory.complexity import ComplexityEstimate, monte_carlo
 from electorate.threads import ThreadPool
 from electorate.training.lazy_inputs import refuse_lazy_for
 
@@ -89,7 +89,7 @@ def empirical_rademacher(
     max_bins: int | str = 255,
     categorical_features: Any = "from_dtype",
     random_state: int = 0,
-) -> Estimate:
+) -> ComplexityEstimate:
     """Estimate the empirical Rademacher complexity of a family: how well its voters can fit random labels.
 
     Exact up to the random draw if the search of the family is exhaustive; otherwise a lower estimate, and labelled so.
@@ -113,7 +113,7 @@ def empirical_rademacher(
 
     Returns
     -------
-    Estimate
+    ComplexityEstimate
         The mean over the draws, and bounds on the expectation.
 
     Examples

@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from electorate.data import inputs
 from electorate.exact import UNITS, Floats
 from electorate.model.ensemble import Ensemble
-from electorate.model.text import Rule, Words
+from electorate.model.text import RuleLine, Words
 from electorate.model.voter_view import model_trees
 from electorate.optional import dataframe
 from electorate.training.lazy_inputs import refuse_lazy_for
@@ -36,7 +36,7 @@ class RuleTable:
         lines = []
         for _, step, condition, then, otherwise, *coverage in zip(*self.columns.values(), strict=True):
             share = f"  ({100 * coverage[0]:.1f}% of the weight)" if coverage else ""
-            lines.append(f"{step:+.4f}  {Rule(0, condition, then, otherwise)}{share}")
+            lines.append(f"{step:+.4f}  {RuleLine(0, condition, then, otherwise)}{share}")
         return "\n".join(lines)
 
     __str__ = to_text

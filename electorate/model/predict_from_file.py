@@ -156,7 +156,7 @@ class Crossing:
         self.voters = [splits[first:last] for first, last in pairwise(masks.offsets.tolist())]
 
     def add(self, cells: Bytes, votes: Votes) -> None:
-        work = Work(cells)
+        work = CellBuffers(cells)
         for number, splits in enumerate(self.voters):
             first, last = self.leaves[number : number + 2]
             left = 255 if splits else 1  # a tree of one leaf is there already
@@ -171,7 +171,7 @@ class Crossing:
                     votes[output] += np.take(table, plane, out=work.votes, mode="clip")
 
 
-class Work:
+class CellBuffers:
     """The cells, also one higher, so that a missing one is below all others; and buffers for results."""
 
     def __init__(self, cells: Bytes) -> None:

@@ -25,7 +25,7 @@ class Monomial(NamedTuple):
     outside: Floats
 
 
-class Rule(NamedTuple):
+class RuleLine(NamedTuple):
     """A line of text about a voter. leaf: the node it is about; otherwise: the output elsewhere, if there is only one.
 
     Its text is, for example: if age <= 40.5 or age is missing: 'no', else 'yes'.
@@ -131,7 +131,7 @@ class Words:
         self._count(sum(map(len, texts)))
         return " and ".join(f"({text})" if " or " in text and len(texts) > 1 else text for text in texts)
 
-    def rules(self, alone: Ensemble, output: Callable[[Ensemble, Floats], str]) -> Iterator[Rule]:
+    def rules(self, alone: Ensemble, output: Callable[[Ensemble, Floats], str]) -> Iterator[RuleLine]:
         """Yield the one line of a voter that is a path of tests, else a line per leaf. output: the text of a value.
 
         ValueError if the paths are too long to write out.
@@ -140,7 +140,7 @@ class Words:
         if rule is not None:
             leaf = int(alone.children[rule.path[-1]]) if rule.path else 0
             otherwise = output(alone, rule.outside) if rule.path else None
-            yield Rule(leaf, self.path_text(alone, rule.path), output(alone, rule.inside), otherwise)
+            yield RuleLine(leaf, self.path_text(alone, rule.path), output(alone, rule.inside), otherwise)
             return
         depth = [0] * len(alone.column)
         for node, (left, right) in enumerate(alone.children.tolist()):
@@ -148,7 +148,7 @@ class Words:
                 depth[left] = depth[right] = depth[node] + 1
         self._count(LEAST_LENGTH * int(np.array(depth)[alone.column == LEAF].sum()))
         for leaf, path in leaf_paths(alone):
-            yield Rule(leaf, self.path_text(alone, path), output(alone, alone.value[leaf]))
+            yield RuleLine(leaf, self.path_text(alone, path), output(alone, alone.value[leaf]))
 
     def _count(self, characters: int) -> None:
         self.written += characters

@@ -121,7 +121,7 @@ def published_kernel(n: int, trace: float) -> float:
 
 
 @dataclass(frozen=True)
-class Estimate:
+class ComplexityEstimate:
     """Of the complexity, with its interval. A search that is not exhaustive gives a lower estimate: `upper` is then
     no bound on the complexity, only on what the search attains on average."""
 
@@ -149,7 +149,7 @@ def monte_carlo(
     confidence: float = 0.95,
     exact_search: bool = True,
     seed: int = 0,
-) -> Estimate:
+) -> ComplexityEstimate:
     """The mean, over random signs, of the best agreement with them, with an interval that is proved, not fitted.
 
     One sign moves the mean of all draws by at most 2 / (n draws), so by McDiarmid's inequality it is within
@@ -159,4 +159,4 @@ def monte_carlo(
     rng = np.random.default_rng(seed)
     found = [agreement(2 * rng.integers(0, 2, n) - 1) for _ in range(draws)]
     value, width = math.fsum(found) / draws, math.sqrt(2 * log(2 / (1 - confidence)) / (n * draws))
-    return Estimate(value, max(value - width, 0.0), value + width, confidence, draws, exact_search)
+    return ComplexityEstimate(value, max(value - width, 0.0), value + width, confidence, draws, exact_search)

@@ -29,7 +29,7 @@ CELLS = 1000  # of the rates of a part
 LOWEST_PRICE = 1e-9
 
 
-class Evidence(NamedTuple):
+class RateEvidence(NamedTuple):
     """Against the rates of a part: in the cell that ends at `rates` it is at least `least`."""
 
     rates: Floats
@@ -104,7 +104,7 @@ def part_limits(errors: Sequence[int], rows: Sequence[int], delta: float) -> Flo
 
 
 @lru_cache(maxsize=4096)
-def evidence_against(errors: int, rows: int, far: float, delta: float) -> Evidence:
+def evidence_against(errors: int, rows: int, far: float, delta: float) -> RateEvidence:
     """((a(r) - E)_+)^2 / E((a(r) - B)_+)^2 for rates r up to `far`, in cells: a(r) is below the mean of the binomial B.
 
     Its expectation is 1 where r is the rate. a increases with r where it is positive, and B increases stochastically,
@@ -112,11 +112,11 @@ def evidence_against(errors: int, rows: int, far: float, delta: float) -> Eviden
     upper end and B at its lower end. An empty part says nothing.
     """
     if not rows:
-        return Evidence(np.ones(CELLS + 1), np.zeros(CELLS + 1))
+        return RateEvidence(np.ones(CELLS + 1), np.zeros(CELLS + 1))
     ends = np.linspace(errors / rows, far, CELLS + 1)
     starts = np.concatenate([[0.0], ends[:-1]])
     least = np.square(np.maximum(begin(rows, starts, delta) - errors, 0.0))
-    return Evidence(ends, least / np.maximum(mean_square(begin(rows, ends, delta), rows, starts), 1e-300))
+    return RateEvidence(ends, least / np.maximum(mean_square(begin(rows, ends, delta), rows, starts), 1e-300))
 
 
 def begin(rows: int | Ints, rates: Floats, delta: float) -> Floats:

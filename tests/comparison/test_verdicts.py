@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from electorate.comparison.choice import Choice, Chooser
-from electorate.comparison.estimate import Bound, Estimate
+from electorate.comparison.estimate import Estimate, LossInterval
 from electorate.comparison.metrics import METRICS
 from electorate.comparison.out_of_fold import OutOfFold
 from electorate.comparison.verdicts import (
@@ -46,7 +46,7 @@ def equal_models(rng: np.random.Generator, k: int, n: int, error: float = 0.2) -
 
 
 def estimate_of(losses: np.ndarray, name: str = "error", **more) -> Estimate:
-    nothing = Bound(0.0, 0.0, 0.0, 0.0)
+    nothing = LossInterval(0.0, 0.0, 0.0, 0.0)
     return Estimate(Choice((0,), (1.0,), (1.0,)), {name: nothing}, {name: losses, **more})
 
 
