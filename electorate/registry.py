@@ -96,7 +96,7 @@ _OTHERS = {
     "tables.scan": "scan",
     "training.callbacks": "Checkpoint ProgressBar TimeLimit",
 }
-_EXPORT = {"export.summed_trees": "export_input", "model.skops_types": "trusted_types"}
+_EXPORT = {"export.summed_trees": "export_input", "export.skops_types": "trusted_types"}
 _INSPECTION = {
     "inspection.check_up": "CheckUp",
     "inspection.family_complexity": "complexity_of empirical_rademacher",

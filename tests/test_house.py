@@ -81,7 +81,7 @@ def test_lines_of_code_are_counted_without_docstrings_and_comments() -> None:
 def test_packages_and_files() -> None:
     packages = {path.relative_to(PACKAGE).parts[0] for path in own_files() if path.parent != PACKAGE}
     assert len(packages) <= 17, sorted(packages)
-    assert len(own_files()) <= 310
+    assert len(own_files()) <= 298
 
 
 def test_code() -> None:

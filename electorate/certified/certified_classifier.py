@@ -27,15 +27,15 @@ from electorate.estimators.lpboost import one_of_many, share_link, vote_shares
 from electorate.estimators.voting import VotingClassifier
 from electorate.exact import AnyArray, Floats, Ints
 from electorate.export.exported import Exported
-from electorate.families.instances import TakesInstances
 from electorate.families.trees import Stumps
+from electorate.families.wrapped import TakesInstances
 from electorate.model.decisions import Link
 from electorate.model.voter_view import Voters
 from electorate.modelfile import Contents, expect, require
 from electorate.theory.binomial import priced_bound
 from electorate.theory.certificate import IID
+from electorate.training.fit import Undoing
 from electorate.training.lazy_inputs import refuse_lazy
-from electorate.training.rollback import Undoing
 
 MOST_PRIOR_ROWS = 2**14  # more teach the prior little, and would count for the bound
 PRINTED = 40  # voters that `print` shows

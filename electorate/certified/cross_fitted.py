@@ -24,12 +24,12 @@ from electorate.data.table import Categories, Table
 from electorate.estimators.adaboost import AdaBoostClassifier
 from electorate.estimators.guarantees import Certified
 from electorate.exact import AnyArray, Floats, Hashes, Ints
-from electorate.families.instances import TakesInstances
+from electorate.families.wrapped import TakesInstances
 from electorate.theory.bounds import total
 from electorate.theory.certificate import IID
 from electorate.theory.cross_fit import heavy_share, routed_bound
+from electorate.training.fit import Undoing
 from electorate.training.lazy_inputs import refuse_lazy
-from electorate.training.rollback import Undoing
 
 HEAVY = 0.05  # of the rows with one input: such an input is always answered by a model without any of them
 WIDTH = 100

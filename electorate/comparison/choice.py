@@ -18,8 +18,7 @@ from electorate.comparison.metrics import SMALLEST, Metric
 from electorate.comparison.out_of_fold import OutOfFold
 from electorate.estimators.stacked import pool, pooled_decision
 from electorate.exact import Bools, Floats, Ints
-from electorate.model.calibration import log_probabilities
-from electorate.model.decisions import ABSENT
+from electorate.model.decisions import ABSENT, log_probabilities
 
 # Temperatures relative to the scale of the decisions: 12% apart around 1, wider towards the ends, 1/90 and 90.
 TEMPERATURES = np.exp(4.5 * np.sinh(np.linspace(-2.5, 2.5, 31)) / np.sinh(2.5))

@@ -21,13 +21,12 @@ from numpy.typing import NDArray
 from electorate.comparison import folds as splits
 from electorate.comparison.algorithms import Size, applicable, balanced, task_of
 from electorate.comparison.certified_winner import check_certify
-from electorate.comparison.checked_rows import check_open_rows
 from electorate.comparison.fits import Plan
 from electorate.comparison.metrics import metric_for
 from electorate.comparison.ranking import ACCURACY, PREFERENCES
 from electorate.comparison.refits import Refits
 from electorate.comparison.result import FEWEST_ROWS, Comparison, Where
-from electorate.comparison.rows import Parts, Rows, read_rows
+from electorate.comparison.rows import Parts, Rows, check_open_rows, read_rows
 from electorate.comparison.scanned import RowDraw, ScannedRefits, draw_sample
 from electorate.comparison.workers import ProcessPool, WorkLimits
 from electorate.data.checkup.columns import read_columns

@@ -27,8 +27,7 @@ from electorate.data.row_subset import as_table, read_categories, read_matrix, t
 from electorate.estimators.base import BoostedModel
 from electorate.estimators.peers import PeerModel
 from electorate.exact import Floats
-from electorate.model.calibration import log_probabilities
-from electorate.model.decisions import for_all_classes
+from electorate.model.decisions import for_all_classes, log_probabilities
 
 SMALLEST = float(np.finfo(np.float64).eps)  # smaller probabilities are raised to this one before the logarithm
 DEPTH, LEAST_DEPTH = "estimator__max_depth", 3

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from electorate.exact import Floats
-from electorate.model.calibration import log_probabilities
+from electorate.model.decisions import log_probabilities
 
 SMALLEST = float(np.finfo(np.float64).eps)  # smaller probabilities are raised to this one before the logarithm
 CONFIDENCE_BINS = 15

@@ -15,9 +15,8 @@ from electorate.cuda.device import Device
 from electorate.data.bins import Bins
 from electorate.data.weights import Weights
 from electorate.engines.device_histograms import HistogramPool, SlotHistogram, StoredSums
-from electorate.engines.device_rows import DeviceRows, DeviceVotes
+from electorate.engines.device_rows import DeviceRows, DeviceVotes, place_codes
 from electorate.engines.device_shard import DeviceShard
-from electorate.engines.device_table import place_codes
 from electorate.engines.shard import NO_GAINS, NOTHING, Examples, formulas_of
 from electorate.engines.target_shard import NO_NUMBERS, Array, Targets, TargetShard, sorted_targets
 from electorate.engines.targets import LocalTargets

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from electorate.algorithms.protocol import Booster
 from electorate.data.bins import Bins
-from electorate.data.distinct_rows import group_rows, keys_of, keys_of_table, mass_of
+from electorate.data.row_subset import group_rows, keys_of, keys_of_table, mass_of
 from electorate.data.weights import Weights
 from electorate.engines.rows import RowEngine
 from electorate.engines.shard import NOTHING, Examples, Shard, build_plain_shard, counts_of

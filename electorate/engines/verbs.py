@@ -5,6 +5,7 @@ A verb is a method of a shard. An engine calls it on all of its shards, one task
 
 import math
 import threading
+import weakref
 from collections.abc import Callable, Sequence
 from functools import cached_property, partial, reduce
 from itertools import pairwise
@@ -17,12 +18,39 @@ from numpy.typing import NDArray
 from electorate import kernels
 from electorate.algorithms.protocol import NO_FLOORS, Booster, Floors
 from electorate.data.weights import Weights
-from electorate.engines.buffers import Buffers
 from electorate.engines.packing import Packed
 from electorate.engines.shard import Answer, formulas_of
 from electorate.kernels.layouts import ColumnLayout, NodeRows
 from electorate.messages import ROOT, Change, LeftSides, NodeSplits, Split, SplitArrays, Sums
 from electorate.threads import PER_CELL, ThreadPool, work
+
+MOST = 32  # buffers that are held for reuse
+
+
+class Buffers:
+    """Arrays that are reused as soon as nothing refers to them or to a view of them."""
+
+    def __init__(self) -> None:
+        self.held: list[memoryview] = []
+        self.given: list[weakref.ref[NDArray[np.int64]]] = []  # the last array in each buffer; views of it refer to it
+
+    def take(self, shape: tuple[int, ...]) -> NDArray[np.int64]:
+        """An array of this shape, whatever it holds."""
+        size = math.prod(shape)
+        if size == 0:
+            return np.empty(shape, dtype=np.int64)
+        place = next((k for k, given in enumerate(self.given) if given() is None), len(self.held))
+        if place == MOST:
+            return np.empty(shape, dtype=np.int64)
+        if place == len(self.held):
+            self.held.append(np.empty(size, dtype=np.int64).data)
+            self.given.append(weakref.ref(np.empty(0, dtype=np.int64)))
+        if len(self.held[place]) < size:
+            self.held[place] = np.empty(size, dtype=np.int64).data
+        array = np.frombuffer(self.held[place], np.int64, size)
+        self.given[place] = weakref.ref(array)
+        return array.reshape(shape)
+
 
 Merge = Callable[[list[Any]], Any]
 Histogram = NDArray[np.int64]  # [label, column, bin]

@@ -25,8 +25,8 @@ from electorate.estimators.guarantees import Certified
 from electorate.estimators.voting import ReadsRows
 from electorate.exact import AnyArray, Floats
 from electorate.export.exported import Exported
-from electorate.families.instances import TakesInstances
 from electorate.families.monotone import is_monotone
+from electorate.families.wrapped import TakesInstances
 from electorate.messages import WorkerLostError
 from electorate.model import files
 from electorate.modelfile import Contents
@@ -34,13 +34,11 @@ from electorate.threads import ThreadPool, count_jobs, count_shards
 from electorate.training.callbacks import CallbackSupport, fit_context
 from electorate.training.classification import Here
 from electorate.training.dask_inputs import is_dask, open_cluster
-from electorate.training.devices import chosen_device, readable_errors, refuse_device
-from electorate.training.fit import resume_lost, validation_seed
+from electorate.training.fit import Undoing, resume_lost, validation_seed
 from electorate.training.lazy_inputs import NotInMemoryError, is_scanned, trained_on_cpus
-from electorate.training.rollback import Undoing
 from electorate.training.scanned_place import open_scan
 from electorate.training.scanned_rows import staged_scores
-from electorate.training.worker_data import GivenRows
+from electorate.training.worker_data import GivenRows, chosen_device, readable_errors, refuse_device
 
 MOST_ATTEMPTS = 100  # of a fit whose workers keep getting lost
 Rows = tuple[Any, Any, Any]  # X, y, sample_weight

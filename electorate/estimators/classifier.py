@@ -18,16 +18,14 @@ from electorate.estimators.base import BoostedModel, StopsEarly
 from electorate.estimators.voting import VotingClassifier
 from electorate.exact import AnyArray, Floats
 from electorate.families.trees import Stumps
-from electorate.model.calibration import fit_temperature, log_probabilities, read_temperature
-from electorate.model.decisions import Link
+from electorate.model.decisions import Link, fit_temperature, log_probabilities, read_temperature
 from electorate.model.voter_outputs import count_rows
 from electorate.model.voter_view import Voters
 from electorate.modelfile import Contents
 from electorate.training.classification import fit_classifier, groups_of
-from electorate.training.devices import has_formulas
 from electorate.training.fit import warn_of_traps
 from electorate.training.lazy_inputs import refuse_lazy_for
-from electorate.training.worker_data import NO_WEIGHT, ClassPlan, ClassWorkerData, Outline
+from electorate.training.worker_data import NO_WEIGHT, ClassPlan, ClassWorkerData, Outline, has_formulas
 
 FOLD_SEED = 1992  # of the hashes that deal rows to the folds of cross-fitting
 

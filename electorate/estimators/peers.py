@@ -26,13 +26,13 @@ from electorate.estimators.classifier import calibrated_probabilities
 from electorate.estimators.guarantees import Certified
 from electorate.exact import AnyArray, Floats
 from electorate.model import file_parts, files
-from electorate.model.calibration import read_temperature
+from electorate.model.decisions import read_temperature
 from electorate.model.float_model import FloatTrees, LinearSum, decision_of, number_of, probabilities_of, read_form
 from electorate.model.stored_parameters import decode_parameters, encode_parameters
 from electorate.modelfile import Contents, expect, meta_value, require
 from electorate.threads import ThreadPool, count_jobs
+from electorate.training.fit import Undoing
 from electorate.training.lazy_inputs import in_memory_only, refuse_lazy, row_by_row
-from electorate.training.rollback import Undoing
 from electorate.training.worker_data import NO_WEIGHT
 
 COMMON = ("n_estimators", "learning_rate", "max_depth", "max_features", "min_samples_leaf", "max_leaf_nodes")

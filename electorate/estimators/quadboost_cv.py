@@ -24,8 +24,8 @@ from electorate.estimators.guarantees import Certified
 from electorate.estimators.quadboost import QuadBoostClassifier
 from electorate.export.exported import Exported
 from electorate.families.columns import Columns
-from electorate.families.instances import TakesInstances
 from electorate.families.pool import Pool
+from electorate.families.wrapped import TakesInstances
 from electorate.training.callbacks import Callback, CallbackSupport, fit_context, reason_of
 from electorate.training.lazy_inputs import refuse_lazy
 from electorate.training.quad_path import Point, PoolProblem, points_along

@@ -21,8 +21,7 @@ from electorate.estimators.stacked import SMALLEST, Named, StackedModel, pool, p
 from electorate.exact import Floats
 from electorate.families.regression_trees import RegressionTrees
 from electorate.families.trees import Trees
-from electorate.model.calibration import fit_temperature, log_probabilities, read_temperature
-from electorate.model.decisions import ABSENT, for_all_classes
+from electorate.model.decisions import ABSENT, fit_temperature, for_all_classes, log_probabilities, read_temperature
 from electorate.modelfile import Contents
 from electorate.training.lazy_inputs import row_by_row
 

@@ -29,15 +29,15 @@ from electorate.estimators.lpboost import one_of_many, share_link, vote_shares
 from electorate.estimators.voting import VotingClassifier
 from electorate.exact import Bools, Floats, Ints, on_grid
 from electorate.export.exported import Exported
-from electorate.families.instances import TakesInstances
+from electorate.families.wrapped import TakesInstances
 from electorate.model.decisions import Link
 from electorate.model.ensemble import Ensemble
 from electorate.model.foreign_ensemble import RowEnsemble
 from electorate.model.voter_outputs import Picks, VoterOutputs, count_rows, rows_of
 from electorate.theory.bounds import HINGE
 from electorate.theory.training import Guarantees
+from electorate.training.fit import Undoing
 from electorate.training.lazy_inputs import refuse_lazy
-from electorate.training.rollback import Undoing
 from electorate.training.totally_corrective import (
     VoterMatrix,
     counted_rows,

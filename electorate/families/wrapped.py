@@ -14,11 +14,11 @@ from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clo
 from sklearn.dummy import DummyClassifier
 from sklearn.ensemble._base import _set_random_states
 from sklearn.utils import check_random_state
+from sklearn.utils._param_validation import InvalidParameterError
 from sklearn.utils.validation import has_fit_parameter
 
 from electorate.data.row_subset import take_rows
 from electorate.data.sparse_format import check_sparse
-from electorate.families.instances import refuse_classes
 from electorate.families.splits import label_outputs, log_odds_outputs
 from electorate.families.trees import Search, Voter
 
@@ -202,3 +202,31 @@ class Resampled(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
     def predict_proba(self) -> Callable[[Any], NDArray[np.float64]]:
         fitted = getattr(self, "estimator_", self.estimator)
         return fitted.predict_proba
+
+
+# ---------------------------------------------------------------- instances, not classes
+
+
+class TakesInstances:
+    """An estimator whose parameter `estimator`, and the parameters of that, must not be classes."""
+
+    estimator: Any
+
+    def _validate_params(self) -> None:
+        refuse_classes(self.estimator, f"{type(self).__name__}.estimator")
+        super()._validate_params()  # type: ignore[misc]
+
+
+def refuse_classes(value: Any, name: str) -> None:
+    """Look at a parameter and at what it holds: the items of lists, the parameters of estimators."""
+    if isinstance(value, type):
+        if hasattr(value, "get_params"):
+            raise InvalidParameterError(
+                f"{name} is the class {value.__name__}: pass an instance, {value.__name__}() with its parameters"
+            )
+    elif isinstance(value, list | tuple):
+        for place, item in enumerate(value):
+            refuse_classes(item, f"{name}[{place}]")
+    elif hasattr(value, "get_params"):
+        for parameter, held in value.get_params(deep=False).items():
+            refuse_classes(held, f"{name}.{parameter}")

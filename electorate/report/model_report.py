@@ -16,13 +16,13 @@ from electorate.inspection.check_up import check_up
 from electorate.inspection.importances import check_explainable, column_importances
 from electorate.model.text import column_names
 from electorate.registry import MODULES, import_lines
-from electorate.report.data_profile import profile
 from electorate.report.page import ReportSection, code, pairs, render, table, text
 from electorate.report.sections import (
     columns_section,
     errors_section,
     margins_section,
     probabilities_section,
+    profile,
     rounds_section,
     rules_section,
 )

@@ -1,5 +1,7 @@
-"""The sections of a report about a model: errors, probabilities, margins and rounds, columns, and rules."""
+"""The sections of a report about a model: errors, probabilities, margins and rounds, columns, rules, and data."""
 
+from collections.abc import Callable
+from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 
@@ -7,7 +9,8 @@ import numpy as np
 from sklearn.metrics import roc_auc_score, roc_curve
 
 from electorate.data.row_subset import evenly_spaced, take_rows
-from electorate.exact import AnyArray, Bools, Floats
+from electorate.data.table import Categories, Table
+from electorate.exact import AnyArray, Bools, Floats, Ints
 from electorate.inspection.importances import Importances, ShuffledRows
 from electorate.inspection.margins import staged_margins
 from electorate.inspection.rules import rule_table
@@ -15,7 +18,6 @@ from electorate.inspection.shapes import ShapeFunction, shape_functions
 from electorate.inspection.theorems import convergence
 from electorate.model.ensemble import Ensemble
 from electorate.report import charts
-from electorate.report.data_profile import level_codes
 from electorate.report.page import Chart, ReportSection, grid, number, table, text
 
 MOST_DOTS = 1500
@@ -334,3 +336,52 @@ def _mean_prediction(model: Any, X: Any) -> Floats:
         return np.mean(model.predict(X), keepdims=True)
     means = np.mean(model.predict_proba(X), axis=0)
     return means[1:] if len(means) == 2 else means
+
+
+# ---------------------------------------------------------------- the contents of a table
+
+
+@dataclass(frozen=True)
+class ColumnProfile:
+    """What one column holds."""
+
+    name: str
+    kind: str  # "numbers" or "categories"
+    missing: float  # share
+    distinct: int
+    summary: str
+
+
+def profile(table: Table, names: list[str], is_category: Callable[[int], bool]) -> list[ColumnProfile]:
+    """Return the profiles of all columns. is_category: whether a column, by its number, holds categories."""
+    return [
+        (_categories if is_category(column) else _numbers)(table, column, name) for column, name in enumerate(names)
+    ]
+
+
+def _numbers(table: Table, column: int, name: str) -> ColumnProfile:
+    x = table.numbers(0, table.n_rows, [column])[0]
+    known = ~np.isnan(x)
+    values, summary = np.unique(x[known]), "no values"
+    if len(values):
+        low, middle, high = values[0], np.median(x[known]), values[-1]
+        summary = f"{number(float(low))} to {number(float(high))}, median {number(float(middle))}"
+    return ColumnProfile(name, "numbers", float(1 - known.mean()), len(values), summary)
+
+
+def _categories(table: Table, column: int, name: str) -> ColumnProfile:
+    levels, place = level_codes(table, column)
+    known = place >= 0
+    counts = np.bincount(place[known], minlength=len(levels))
+    order = np.argsort(-counts, kind="stable")[:3]
+    listed = ", ".join(f"{levels[k]} ({counts[k]})" for k in order)
+    summary = listed + (", ..." if len(levels) > 3 else "")
+    return ColumnProfile(name, "categories", float(1 - known.mean()), len(levels), summary)
+
+
+def level_codes(table: Table, column: int) -> tuple[list[str], Ints]:
+    """Return the levels of a column as texts, and the place of each row's among them, -1 where it is missing."""
+    levels = table.levels(column)
+    codes = table.codes(0, table.n_rows, column, Categories(levels))
+    places = np.where(np.isnan(codes), -1, np.nan_to_num(codes)).astype(np.int64)
+    return [str(level) for level in levels.tolist()], places

@@ -14,8 +14,7 @@ from numpy.typing import NDArray
 from electorate.data.inputs import to_array
 from electorate.data.table import Table, read_table
 from electorate.tables.batches import Batch, BatchSource, Names, is_array, prefetched, rows_at_once
-from electorate.tables.scanned_files import FileSource, open_dataset
-from electorate.tables.sources import ArraySource, FunctionSource, StreamSource
+from electorate.tables.scanned_files import ArraySource, FileSource, FunctionSource, StreamSource, open_dataset
 
 READ_ONCE = "{} can be read once, and a scan reads several times: pass a function that returns it"
 Progress = Callable[[str, int, int | None, int | None], None]

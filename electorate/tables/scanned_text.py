@@ -10,8 +10,8 @@ import numpy as np
 
 from electorate.tables.batches import Batch, BatchSource, Names, sliced
 from electorate.tables.reading import MOSTLY, check_target, check_weights, guess_kinds, in_order, refuse_infinite
+from electorate.tables.scanned_files import as_frame
 from electorate.tables.source import Source, TableError, arrow
-from electorate.tables.sources import as_frame
 from electorate.tables.text import AS_TEXT, BlockLocator, Parser, TextBlock, TextTable, not_a_number
 
 LARGEST_WHOLE = 2**53

@@ -18,7 +18,7 @@ from electorate.algorithms.quadboost import L1, WeightRules
 from electorate.algorithms.solvers.linear import master_of
 from electorate.algorithms.solvers.quadratic import solve_quadratic
 from electorate.algorithms.totally_corrective import rqp
-from electorate.data.distinct_rows import group_rows, keys_of, mass_of
+from electorate.data.row_subset import group_rows, keys_of, mass_of
 from electorate.data.weights import Weights
 from electorate.engines.shard import counts_of
 from electorate.exact import Bools, Floats, Ints, on_grid

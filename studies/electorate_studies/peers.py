@@ -31,7 +31,7 @@ from electorate.comparison.rows import Rows, read_rows
 from electorate.estimators.stack_weights import weigh_predictions, weigh_probabilities
 from electorate.estimators.stacked import pool, pooled_decision
 from electorate.exact import Floats
-from electorate.model.calibration import fit_temperature
+from electorate.model.decisions import fit_temperature
 from electorate_studies.peers_page import (
     PORTFOLIO,
     SLOW,

@@ -25,8 +25,7 @@ from electorate.comparison.fits import staged_scores, stages_of, train, with_rou
 from electorate.comparison.metrics import Metric, Scored
 from electorate.comparison.rows import Parts, Rows
 from electorate.exact import Floats
-from electorate.model.calibration import fit_temperature
-from electorate.model.decisions import ABSENT
+from electorate.model.decisions import ABSENT, fit_temperature
 
 SINGLE_FROM, PARTS = 2_000, 4  # training rows from which one split of so many parts is enough
 TREES = "estimator__max_depth n_estimators learning_rate estimator__min_samples_leaf estimator__max_features"

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from electorate.engines.buffers import MOST, Buffers
+from electorate.engines.verbs import MOST, Buffers
 
 
 def place(array: np.ndarray) -> int:

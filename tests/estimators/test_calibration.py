@@ -7,8 +7,7 @@ from sklearn.metrics import log_loss
 
 import electorate
 from electorate import Trees, modelfile
-from electorate.model.calibration import fit_temperature, log_probabilities
-from electorate.model.decisions import ABSENT
+from electorate.model.decisions import ABSENT, fit_temperature, log_probabilities
 from electorate.modelfile import ModelFormatError
 from electorate.registry import ALGORITHMS
 

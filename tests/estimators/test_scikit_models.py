@@ -37,7 +37,7 @@ import electorate
 from electorate import StackedClassifier, StackedRegressor, check_up, modelfile
 from electorate.estimators import outside_fits
 from electorate.estimators.peers import PeerClassifier, PeerRegressor
-from electorate.model.calibration import log_probabilities
+from electorate.model.decisions import log_probabilities
 from electorate.model.float_model import decision_of, probabilities_of
 from electorate.modelfile import ModelFormatError
 from electorate.threads import ThreadPool

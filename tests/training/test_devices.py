@@ -14,7 +14,7 @@ from electorate.cuda.device import Reference
 from electorate.cuda.twins import Twins
 from electorate.data.device_bins import place_rows
 from electorate.data.table import ArrayTable
-from electorate.training.devices import MANY_CELLS, chosen_device
+from electorate.training.worker_data import MANY_CELLS, chosen_device
 
 X = np.random.default_rng(0).normal(size=(60, 3))
 y = (X[:, 0] > 0).astype(int)
