@@ -10,7 +10,8 @@ import sys
 import tempfile
 from collections.abc import Collection
 from contextlib import ExitStack
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import joblib
@@ -22,12 +23,12 @@ from electorate.comparison import folds as splits
 from electorate.comparison.algorithms import Size, applicable, balanced, task_of
 from electorate.comparison.certified_winner import check_certify
 from electorate.comparison.fits import Plan
-from electorate.comparison.metrics import metric_for
+from electorate.comparison.metrics import Metric, metric_for
 from electorate.comparison.ranking import ACCURACY, PREFERENCES
 from electorate.comparison.refits import Refits
 from electorate.comparison.result import FEWEST_ROWS, Comparison, Where
-from electorate.comparison.rows import Parts, Rows, check_open_rows, read_rows
-from electorate.comparison.scanned import RowDraw, ScannedRefits, draw_sample
+from electorate.comparison.rows import Rows, check_open_rows, read_rows
+from electorate.comparison.scanned import RowDraw, Sample, ScannedRefits, draw_sample
 from electorate.comparison.workers import ProcessPool, WorkLimits
 from electorate.data.checkup.columns import read_columns
 from electorate.data.inputs import check_weight, free_memory
@@ -168,58 +169,111 @@ def compare(
     limits = WorkLimits(n_processes, math.inf if time_limit is None else time_limit)
     _check_options(folds, test_fraction, time_limit, seed, prefer)
     with ExitStack() as open_until_end:
-        keeps = folder is not None
-        place, pool = None if folder is None else os.fspath(folder), None
-        if not _has_estimators(algorithms) and (n_processes > 1 or time_limit is not None):
-            place = place or open_until_end.enter_context(tempfile.TemporaryDirectory(prefix="electorate-"))
-            pool = ProcessPool(place, n_processes)
-            open_until_end.callback(pool.stop)
+        where = _open_workers(folder, replay, limits, _has_estimators(algorithms), open_until_end)
         X, y = _target_of(X, y, target)
-        sample = None
-        if is_scanned(X):
-            _check_scanned(group, time_column, sample_rows)
-            draw = RowDraw(seed, splits.HELD_OUT_SHARE if test_fraction is None else test_fraction)
-            sample = draw_sample(X, y, sample_weight, draw, sample_rows)
-            X, y, sample_weight, check_up = sample.X, sample.y, sample.weight, False
-        refuse_lazy_for("compare", X)
-        beside = {"group": _codes(group), "time": _times(time_column)}
-        X, y, weight, beside = _rows_with_weight(X, y, sample_weight, beside)
+        draw = RowDraw(seed, splits.HELD_OUT_SHARE if test_fraction is None else test_fraction)
+        table = _in_memory(X, y, sample_weight, group, time_column, draw, sample_rows)
+        hold_out = partial(splits.hold_out, share=test_fraction, seed=seed)
         check = CheckUp([], None)
-        if check_up and read_columns(X)[2] >= FEWEST_ROWS:
-
-            def lock(rows: Rows) -> Parts:
-                return splits.hold_out(_with_columns(rows, beside), test_fraction, seed)
-
+        if check_up and table.sample is None and read_columns(table.X)[2] >= FEWEST_ROWS:
             seconds = None if time_limit is None else CHECK_UP * time_limit
-            check = check_open_rows(X, y, task, keep, lock, seconds)
-        X, y = check.clean(X), check.clean_target(y)
-        rows, classes = read_rows(X, y, task, categorical_features, weight)
-        rows = _with_columns(rows, beside)
+            check = check_open_rows(
+                table.X, table.y, task, keep, lambda rows: hold_out(table.with_columns(rows)), seconds
+            )
+        X, y = check.clean(table.X), check.clean_target(table.y)
+        rows, classes = read_rows(X, y, task, categorical_features, table.weight)
+        rows = table.with_columns(rows)
         if rows.n_rows < FEWEST_ROWS:
             raise ValueError(f"{rows.n_rows} rows are too few to compare algorithms: at least {FEWEST_ROWS} are needed")
-        parts = splits.hold_out(rows, test_fraction, seed) if sample is None else sample.parts
-        n_open, n_classes = len(parts[0]), len(classes)
-        chosen = applicable(task_of(n_classes), algorithms, peers, Size(n_open, n_classes), quick)
-        ranked_by = metric_for(metric, n_classes)
-        positive_code = _positive_code(rows, classes, positive)
-        if ranked_by.name == "f1" and positive_code == 0 and n_classes == 2:  # F1 is that of the second class
-            rows, classes, positive_code = replace(rows, target=1 - rows.target), classes[::-1], 1
-        chosen = [balanced(one) for one in chosen] if ranked_by.balances else chosen
+        parts = hold_out(rows) if table.sample is None else table.sample.parts
+        size = Size(len(parts[0]), len(classes))
+        chosen = applicable(task_of(size.n_classes), algorithms, peers, size, quick)
+        ranked_by = metric_for(metric, size.n_classes)
+        rows, classes, positive_code = _order_classes(rows, classes, positive, ranked_by)
+        chosen = [balanced(algorithm) for algorithm in chosen] if ranked_by.balances else chosen
         n_folds = folds or (QUICK_FOLDS if quick else 5)
-        if n_folds > n_open // 2:
-            raise ValueError(f"{n_folds} folds are too many for {n_open} rows")
-        plan = Plan(chosen, n_folds, seed, n_classes, ranked_by)
+        if n_folds > size.n_rows // 2:
+            raise ValueError(f"{n_folds} folds are too many for {size.n_rows} rows")
+        labels = classes[rows.target] if size.n_classes else rows.target
+        given = (X, labels, rows, parts, categorical_features, seed, size.n_classes > 0, check)
+        refits = Refits(*given) if table.sample is None else ScannedRefits(*given, sample=table.sample)
+        check_certify(certify, table.sample is not None, rows, size.n_classes, check)
         named = frozenset(a for a, one in enumerate(chosen) if algorithms is not None and not one.baseline)
-        labels = classes[rows.target] if n_classes else rows.target
-        given = (X, labels, rows, parts, categorical_features, seed, n_classes > 0, check)
-        refits = Refits(*given) if sample is None else ScannedRefits(*given, sample=sample)
-        check_certify(certify, sample is not None, rows, n_classes, check)
+        plan = Plan(chosen, n_folds, seed, size.n_classes, ranked_by)
         comparison = Comparison(plan, rows.take(parts[0]), refits, classes, named, certify)
-        comparison.prefer, comparison.stacks, comparison.positive = prefer, stack and sample is None, positive_code
-        if pool is not None:
-            pool.shrink(_fitting_processes(n_processes, rows))
-        comparison.run(Where(place, pool, keeps, replay), limits, _shows_progress(progress))
+        comparison.prefer, comparison.positive = prefer, positive_code
+        comparison.stacks = stack and table.sample is None
+        if where.pool is not None:
+            where.pool.shrink(_fitting_processes(n_processes, rows))
+        comparison.run(where, limits, _shows_progress(progress))
     return comparison
+
+
+@dataclass(frozen=True)
+class ComparedTable:
+    """The rows that are compared on, in memory: those that were passed, or a sample of a scanned table.
+
+    weight: None if all are equal. groups, times: a number per row, or None.
+    """
+
+    X: Any
+    y: Any
+    weight: Floats | None
+    groups: NDArray[np.int64] | None
+    times: Floats | None
+    sample: Sample | None
+
+    def with_columns(self, rows: Rows) -> Rows:
+        """Return the rows with their groups or times."""
+        if self.groups is not None and self.times is not None:
+            raise ValueError("group and time_column cannot be used together: choose one")
+        for name, values in (("group", self.groups), ("time", self.times)):
+            if values is not None and len(values) != rows.n_rows:
+                raise ValueError(f"{name} has {len(values)} values for {rows.n_rows} rows")
+        return replace(rows, group=self.groups, time=self.times)
+
+
+def _in_memory(
+    X: Any, y: Any, weight: Any, group: Any, time_column: Any, draw: RowDraw, sample_rows: int | None
+) -> ComparedTable:
+    """Return the rows of weight above 0, or those of a sample. draw, sample_rows: of scanned tables."""
+    sample = None
+    if is_scanned(X):
+        _check_scanned(group, time_column, sample_rows)
+        sample = draw_sample(X, y, weight, draw, sample_rows)
+        X, y, weight = sample.X, sample.y, sample.weight
+    refuse_lazy_for("compare", X)
+    table = ComparedTable(X, y, None, _codes(group), _times(time_column), sample)
+    if weight is None:
+        return table
+    weight = check_weight(weight, read_columns(X)[2])
+    used = np.flatnonzero(weight)
+    if not len(used):
+        raise ValueError("all weights are 0")
+    weight = np.ldexp(weight, -int(np.frexp(np.max(weight))[1]))  # sums must not overflow or underflow
+    if len(used) == len(weight):
+        return replace(table, weight=weight)
+    groups = None if table.groups is None else table.groups[used]
+    times = None if table.times is None else table.times[used]
+    return ComparedTable(take_rows(X, used), take_rows(y, used), weight[used], groups, times, sample)
+
+
+def _open_workers(folder: Any, replay: Any, limits: WorkLimits, here: bool, until_end: ExitStack) -> Where:
+    """Start worker processes where they can be used. here: an estimator was passed, which is fitted in this process."""
+    place, pool = None if folder is None else os.fspath(folder), None
+    if not here and (limits.n_jobs > 1 or limits.seconds < math.inf):
+        place = place or until_end.enter_context(tempfile.TemporaryDirectory(prefix="electorate-"))
+        pool = ProcessPool(place, limits.n_jobs)
+        until_end.callback(pool.stop)
+    return Where(place, pool, folder is not None, replay)
+
+
+def _order_classes(rows: Rows, classes: NDArray[Any], positive: Any, metric: Metric) -> tuple[Rows, NDArray[Any], int]:
+    """Return rows, classes and the code of the positive class, which comes second where F1 is of interest."""
+    code = _positive_code(rows, classes, positive)
+    if metric.name == "f1" and code == 0 and len(classes) == 2:
+        return replace(rows, target=1 - rows.target), classes[::-1], 1
+    return rows, classes, code
 
 
 def _has_estimators(algorithms: Any) -> bool:
@@ -299,32 +353,6 @@ def _times(column: Any) -> Floats | None:
     if len(missing):
         raise ValueError(f"time_column has no value in row {missing[0]}")
     return times
-
-
-def _with_columns(rows: Rows, beside: dict[str, Any]) -> Rows:
-    """The rows with groups or times."""
-    given = {name: values for name, values in beside.items() if values is not None}
-    if len(given) > 1:
-        raise ValueError("group and time_column cannot be used together: choose one")
-    for name, values in given.items():
-        if len(values) != rows.n_rows:
-            raise ValueError(f"{name} has {len(values)} values for {rows.n_rows} rows")
-    return replace(rows, **given)
-
-
-def _rows_with_weight(X: Any, y: Any, weight: Any, beside: dict[str, Any]) -> tuple[Any, Any, Any, dict[str, Any]]:
-    """The rows, without those of weight 0; beside: other values of the rows, or None."""
-    if weight is None:
-        return X, y, None, beside
-    weight = check_weight(weight, read_columns(X)[2])
-    used = np.flatnonzero(weight)
-    if not len(used):
-        raise ValueError("all weights are 0")
-    weight = np.ldexp(weight, -int(np.frexp(np.max(weight))[1]))  # sums must not overflow or underflow
-    if len(used) == len(weight):
-        return X, y, weight, beside
-    beside = {name: None if values is None else values[used] for name, values in beside.items()}
-    return take_rows(X, used), take_rows(y, used), weight[used], beside
 
 
 def _check_options(

@@ -1,6 +1,7 @@
 """Runs the tasks of a bench and sets the fitted attributes: one run, or one per class or candidate.
 
-Shared by all algorithms: resuming, watchers, callbacks, and the attributes of the model. A failed fit restores the model.
+Shared by all algorithms: resuming, watchers, callbacks, and the attributes of the model, which a
+failed fit restores.
 """
 
 import copy
