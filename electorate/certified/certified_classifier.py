@@ -76,9 +76,6 @@ class CertifiedClassifier(TakesInstances, Undoing, Certified, Exported, VotingCl
         The most voters that the counted rows may choose.
     max_terms : int, default=2
         The most tests of such a voter: 1 for stumps, 2 for rules such as "age <= 40 and job = 'clerk'".
-    max_depth : int, default=1
-        The largest depth of such a voter, from 1 to 3. From 2 on it may also be a tree whose leaves vote for any class;
-        that this is possible makes every rule 0.4 bits longer.
     prior_fractions : tuple of floats, default=(0.1, 0.5)
         Fractions of the rows that shape a prior. Each is tried with an equal part of delta, and the least bound wins.
     prior_rounds : int, default=100
@@ -141,7 +138,6 @@ class CertifiedClassifier(TakesInstances, Undoing, Certified, Exported, VotingCl
     delta: float = 0.05
     n_estimators: int = 60
     max_terms: int = 2
-    max_depth: int = 1
     prior_fractions: Any = (0.1, 0.5)
     prior_rounds: int = 100
     categorical_features: Any = "from_dtype"
@@ -157,7 +153,6 @@ class CertifiedClassifier(TakesInstances, Undoing, Certified, Exported, VotingCl
         "delta": [Interval(Real, 0, 1, closed="neither")],
         "n_estimators": [Interval(Integral, 0, None, closed="left")],
         "max_terms": [Interval(Integral, 1, 2, closed="both")],
-        "max_depth": [Interval(Integral, 1, 3, closed="both")],
         "prior_fractions": ["array-like"],
         "prior_rounds": [Interval(Integral, 0, None, closed="left")],
         "categorical_features": AdaBoostClassifier._parameter_constraints["categorical_features"],
@@ -215,7 +210,7 @@ class CertifiedClassifier(TakesInstances, Undoing, Certified, Exported, VotingCl
             classes = np.unique(labels[drawn]) if given is None else given  # fixed before the counted rows are read
             options = PriorOptions(
                 *(self._family(), self.prior_rounds, self.n_estimators, self.max_terms),
-                *(self.categorical_features, len(classes), self.max_depth),
+                *(self.categorical_features, len(classes)),
             )
             prior = self._part(X, self._with_class(drawn, classes, labels), classes, labels)
             rest = self._part(X, counted, classes, labels)

@@ -1,4 +1,4 @@
-"""Coded voters as the arrays of an ensemble: a rule is a chain of tests with one leaf beside each; a tree is a tree.
+"""Coded voters as the arrays of an ensemble: a rule is a chain of tests with one leaf beside each.
 
 They come after the voters of the prior; a default class is a voter without tests.
 """
@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from electorate.certified.description import NOBODY, AnyVoter, Branch, CodedTree
+from electorate.certified.description import NOBODY, CodedVoter
 from electorate.certified.prior_tests import BinTest, PriorTests
 from electorate.data.bins import Bins
 from electorate.exact import Bools, Floats
@@ -27,7 +27,7 @@ def empty_ensemble(n_columns: int, n_classes: int) -> Ensemble:
 
 
 def ensemble_of(
-    prior: Ensemble, default: tuple[int, float] | None, voters: Sequence[AnyVoter], tests: PriorTests, weights: Floats
+    prior: Ensemble, default: tuple[int, float] | None, voters: Sequence[CodedVoter], tests: PriorTests, weights: Floats
 ) -> Ensemble:
     """The voters of the prior, the default class with its weight, and the coded voters."""
     nodes = _Nodes(prior.n_columns, prior.n_outputs if prior.n_outputs > 1 else 2)
@@ -36,17 +36,14 @@ def ensemble_of(
         nodes.add([], default[0], NOBODY)
         steps.append(default[1])
     for voter in voters:
-        if isinstance(voter, CodedTree):
-            nodes.add_tree(voter.root, tests)
-        else:
-            chain = [(tests.tests[literal.test], literal.holds) for literal in voter.literals]
-            nodes.add([(test, holds, tests.bins) for test, holds in chain], voter.inside, voter.outside)
+        chain = [(tests.tests[literal.test], literal.holds, tests.bins) for literal in voter.literals]
+        nodes.add(chain, voter.inside, voter.outside)
         steps.append(float(weights[voter.weight]))
     return _joined(prior, nodes.ensemble(steps))
 
 
 class _Nodes:
-    """The nodes of rules and trees, one voter after the other; children are numbered within their voter."""
+    """The nodes of rules, one voter after the other; children are numbered within their voter."""
 
     def __init__(self, n_columns: int, n_classes: int) -> None:
         self.n_columns, self.n_classes = n_columns, n_classes
@@ -64,21 +61,6 @@ class _Nodes:
             self._leaf(outside)
         self._leaf(inside)
         self.offsets.append(len(self.rows))
-
-    def add_tree(self, root: Branch, tests: PriorTests) -> None:
-        self._subtree(root, tests)
-        self.offsets.append(len(self.rows))
-
-    def _subtree(self, node: Branch | int, tests: PriorTests) -> None:
-        """A node, then those where its test holds, then the others."""
-        if isinstance(node, int):
-            self._leaf(node)
-            return
-        first = len(self.rows) - self.offsets[-1] + 1
-        second = first + _size(node.holds)
-        self._split(tests.tests[node.test], tests.bins, (first, second))
-        self._subtree(node.holds, tests)
-        self._subtree(node.fails, tests)
 
     def _split(self, test: BinTest, bins: Bins, children: tuple[int, int]) -> None:
         members, threshold = -1, 0.0
@@ -120,11 +102,6 @@ class _Nodes:
             sets=np.array(self.sets, dtype=np.bool_).reshape(-1, SET_WIDTH),
             n_columns=self.n_columns,
         )
-
-
-def _size(node: Branch | int) -> int:
-    """The number of nodes of a tree."""
-    return 1 + _size(node.holds) + _size(node.fails) if isinstance(node, Branch) else 1
 
 
 def _joined(first: Ensemble, second: Ensemble) -> Ensemble:

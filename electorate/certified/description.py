@@ -1,89 +1,20 @@
 """The length of a description: a prefix code for votes over tests that were fixed before the rows were counted.
 
 A vote is a multiset of voters. A voter names its tests, the class that it votes for where all of them hold, the class
-elsewhere, and its weight; a tree names a class for each leaf. `Code.bits` is -log2 of
-the probability of the vote under a distribution over all votes, so 2^-bits sums to at most 1 (Kraft);
-docs/certificates.md has the proof. Everything that is chosen is in the code.
+elsewhere, and its weight. `Code.bits` is -log2 of the probability of the vote under a distribution over all votes, so
+2^-bits sums to at most 1 (Kraft); docs/certificates.md has the proof. Everything that is chosen is in the code.
 """
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple, Union
+from typing import NamedTuple
 
 import numpy as np
 
 from electorate.exact import Floats, Ints
-
-
-class Branch(NamedTuple):
-    """A test by its number, and what follows where it holds and where it fails: a branch, or the class of a leaf."""
-
-    test: int
-    holds: Union["Branch", int]
-    fails: Union["Branch", int]
-
-
-class CodedTree(NamedTuple):
-    """A tree of depth 2 or more: each leaf votes for a class, or abstains. weight: a place on the grid."""
-
-    root: Branch
-    weight: int
-
-    @property
-    def tests(self) -> tuple[int, ...]:
-        return tuple(branch.test for branch in branches(self.root))
-
-    @property
-    def pairs(self) -> tuple[tuple[int, int], ...]:
-        """The votes of leaves that are children of one branch."""
-        return tuple(
-            (branch.holds, branch.fails)
-            for branch in branches(self.root)
-            if isinstance(branch.holds, int) and isinstance(branch.fails, int)
-        )
-
-    @property
-    def single_leaves(self) -> tuple[int, ...]:
-        """The votes of leaves next to a branch."""
-        found = []
-        for branch in branches(self.root):
-            leaves = [child for child in branch[1:] if isinstance(child, int)]
-            found += leaves if len(leaves) == 1 else []
-        return tuple(found)
-
-
-def branches(root: Branch) -> Iterator[Branch]:
-    """From the root, the side where a test holds first."""
-    yield root
-    for child in root[1:]:
-        if isinstance(child, Branch):
-            yield from branches(child)
-
-
-def depth(node: Branch | int) -> int:
-    return 1 + max(depth(node.holds), depth(node.fails)) if isinstance(node, Branch) else 0
-
-
-def shape_bits(root: Branch, max_depth: int) -> float:
-    """The root has one branch below it (1/4 for each side) or two (1/2); a branch further down has none with 1/2.
-
-    At the largest depth a branch has two leaves, which takes no bits.
-    """
-    if depth(root) > max_depth:
-        raise ValueError(f"a tree of depth {depth(root)} has no code of trees up to depth {max_depth}")
-    return _below(root, max_depth) - 1  # it has one or two, which halves what is possible
-
-
-def _below(branch: Branch, left: int) -> float:
-    """None: 1/2; one, for each side: 1/8; two: 1/4."""
-    if left == 1:
-        return 0.0
-    further = [child for child in branch[1:] if isinstance(child, Branch)]
-    return (1.0, 3.0, 2.0)[len(further)] + sum(_below(child, left - 1) for child in further)
-
 
 NOBODY = -1  # in place of a class: no vote
 
@@ -106,17 +37,6 @@ class CodedVoter(NamedTuple):
     @property
     def tests(self) -> tuple[int, ...]:
         return tuple(literal.test for literal in self.literals)
-
-    @property
-    def pairs(self) -> tuple[tuple[int, int], ...]:
-        return ((self.inside, self.outside),)
-
-    @property
-    def single_leaves(self) -> tuple[int, ...]:
-        return ()
-
-
-AnyVoter = CodedVoter | CodedTree
 
 
 class Urn:
@@ -153,8 +73,7 @@ class Code:
 
     columns: the probability of each column for a test, before any was used. column: of each test. test_bits: what names
     a test among those of its column. n_weights: places of the weight grid. head: bits of what else was chosen (the
-    prior's own votes, the default class). max_depth: of trees; 1: voters are rules only.
-    none: the probability that there is no voter.
+    prior's own votes, the default class). none: the probability that there is no voter.
     """
 
     columns: Floats
@@ -164,12 +83,9 @@ class Code:
     n_weights: int
     max_terms: int
     head: float = 0.0
-    max_depth: int = 1
     none: float = 0.5
 
     STRENGTH = 2.0  # of the urns
-    TREES = 0.25  # the probability that a voter is a tree, where trees are allowed
-    ABSTAINING = 0.125  # the probability that a leaf next to a branch abstains
 
     def __post_init__(self) -> None:
         share = np.bincount(self.column, weights=2.0**-self.test_bits, minlength=len(self.columns))
@@ -205,18 +121,8 @@ class Code:
         return {pair: number for number, pair in enumerate(self.vote_pairs)}
 
     @cached_property
-    def leaf_urn(self) -> Urn:
-        """The urn of leaves next to a branch: every class, and the abstention last, at index NOBODY."""
-        each = (1 - self.ABSTAINING) / self.n_classes
-        return Urn(np.array([each] * self.n_classes + [self.ABSTAINING]), self.STRENGTH)
-
-    @cached_property
     def weight_urn(self) -> Urn:
         return Urn(np.full(self.n_weights, 1 / self.n_weights), self.STRENGTH)
-
-    def size_bits(self, terms: int) -> float:
-        """Return the bits of the number of literals of a voter: 1/2, 1/4, ..., normalised for max_terms."""
-        return terms + math.log2(1 - 2.0**-self.max_terms)
 
     def count_bits(self, voters: int) -> float:
         """Return the bits of the number T of voters: `none` for 0, others in proportion to 1 / ((T + 1) (T + 2))."""
@@ -226,35 +132,31 @@ class Code:
 
     # ------------------------------------------------------------ a vote
 
-    def bits(self, voters: Sequence[AnyVoter]) -> float:
+    def bits(self, voters: Sequence[CodedVoter]) -> float:
         """Return the bits of a vote. The order of its voters, and of the literals of each, is free."""
         place = self.pair_places
         tests = [test for voter in voters for test in voter.tests]
         total = self.head + self.count_bits(len(voters))
         total += self.column_urn.bits(int(self.column[test]) for test in tests)
-        total += self.vote_urn.bits(place[pair] for voter in voters for pair in voter.pairs)
-        total += self.leaf_urn.bits(label % (self.n_classes + 1) for voter in voters for label in voter.single_leaves)
+        total += self.vote_urn.bits(place[voter.inside, voter.outside] for voter in voters)
         total += self.weight_urn.bits(voter.weight for voter in voters)
         total += math.fsum(self.test_bits[test] for test in tests)
         for voter in voters:
-            total += self.tree_bits(voter) if isinstance(voter, CodedTree) else self.voter_bits(len(voter.tests))
+            total += self.voter_bits(len(voter.tests))
         return total - log2_orders(voters)
-
-    def tree_bits(self, tree: CodedTree) -> float:
-        """Return the bits of a tree without its columns, tests, votes and weight: its kind and its shape."""
-        return shape_bits(tree.root, self.max_depth) - math.log2(self.TREES)
 
     def voter_bits(self, terms: int) -> float:
         """Return the bits of a rule without its columns, tests, votes and weight: its size, and which literals hold.
 
+        The sizes 1, 2, ... take 1, 2, ... bits, normalised for max_terms.
         One literal that fails is one that holds with the votes exchanged: only several need their signs.
         """
         signs = terms if terms > 1 else 0
-        kind = -math.log2(1 - self.TREES) if self.max_depth > 1 else 0.0
-        return kind + self.size_bits(terms) + signs - math.lgamma(terms + 1) / math.log(2)
+        size = terms + math.log2(1 - 2.0**-self.max_terms)
+        return size + signs - math.lgamma(terms + 1) / math.log(2)
 
 
-def log2_orders(voters: Sequence[AnyVoter]) -> float:
+def log2_orders(voters: Sequence[CodedVoter]) -> float:
     """log2 of the number of sequences that are the same multiset: T! / (m_1! m_2! ...)."""
     repeated = math.fsum(math.lgamma(times + 1) for times in Counter(voters).values())
     return (math.lgamma(len(voters) + 1) - repeated) / math.log(2)

@@ -33,7 +33,6 @@ class PriorOptions(NamedTuple):
     max_terms: int
     categorical_features: Any
     n_classes: int
-    max_depth: int = 1
 
 
 class PriorPart(NamedTuple):
@@ -121,7 +120,7 @@ def _first_vote(part: PriorPart, options: PriorOptions) -> AdaBoostClassifier | 
 
 def _code(tests: PriorTests, options: PriorOptions, head: float, none: float = Code.none) -> Code:
     sizes = options.n_classes, len(WEIGHTS), options.max_terms
-    return Code(tests.shares, tests.column, tests.bits, *sizes, head, options.max_depth, none)
+    return Code(tests.shares, tests.column, tests.bits, *sizes, head, none)
 
 
 def _without_votes(rows: CountedExamples, tests: PriorTests, options: PriorOptions, head: float) -> Opening:

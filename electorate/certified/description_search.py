@@ -9,24 +9,23 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import NamedTuple, Protocol
 
 import numpy as np
 from scipy.sparse import csr_matrix
 
-from electorate.certified.description import NOBODY, AnyVoter, Branch, Code, CodedTree, CodedVoter, Literal
+from electorate.certified.description import NOBODY, Code, CodedVoter, Literal
 from electorate.certified.prior_tests import PriorTests
 from electorate.exact import Bools, Floats, Ints
 from electorate.theory.binomial import priced_bound
 
 Loss = Callable[[Floats], Floats]  # of margins
-Scored = tuple[float, AnyVoter]
+Scored = tuple[float, CodedVoter]
 
 WEIGHTS = (1.0, 2.0, 4.0)  # times the unit of a start
 PATHS = ((0.4, 1), (1.0, 1), (0.5, 3))  # slope of the logistic loss, per unit, and how many weights are allowed
 THRIFT = 0.25  # what bits weigh against the smooth loss, which changes less than the count of errors
 PATIENCE = 4  # additions without a smaller bound
-EXTENDED = 3  # candidates that get a second literal, or become trees
+EXTENDED = 3  # candidates that get a second literal
 PAIRED = 6  # classes, or abstention, that a candidate may vote for on each side of its tests
 TRIED = 8  # candidates whose bound is computed
 SWEEPS = 2
@@ -47,7 +46,7 @@ class Start:
 class Described:
     """A vote with its description and its bound."""
 
-    voters: tuple[AnyVoter, ...]
+    voters: tuple[CodedVoter, ...]
     bits: float
     errors: int
     bound: float
@@ -83,20 +82,10 @@ class CountedExamples:
 
     def holds(self, literals: Sequence[Literal]) -> Bools:
         """Whether all literals are true, by row."""
-        found = np.ones(self.n_rows, dtype=np.bool_)
+        where = np.ones(self.n_rows, dtype=np.bool_)
         for test, holds in literals:
-            found &= self.holds_at(test) == holds
-        return found
-
-    def holds_at(self, test: int) -> Bools:
-        """Where a test holds, by row."""
-        return np.asarray(self.tests[test].members[self.codes[self.tests[test].column]])
-
-    def answers(self, node: Branch | int) -> Ints:
-        """The vote of a tree for every row."""
-        if isinstance(node, int):
-            return np.full(self.n_rows, node, dtype=np.int64)
-        return np.where(self.holds_at(node.test), self.answers(node.holds), self.answers(node.fails))
+            where &= self.tests[test].members[self.codes[self.tests[test].column]] == holds
+        return where
 
 
 class DescriptionSearch:
@@ -112,22 +101,21 @@ class DescriptionSearch:
         empty = self.describe(())
         if not self.rows.tests or empty.errors == self.rows.lost:
             return empty
-        growing = (False, True) if self.code.max_depth > 1 else (False,)  # trees may keep a path from better rules
-        ends = {end for path in PATHS for trees in growing for end in self.path(*path, trees)}
+        ends = {end for path in PATHS for end in self.path(*path)}
         best = sorted(ends, key=lambda end: (end.bound, end.bits))[:POLISHED]
         return min(map(self.polish, best), key=lambda end: end.bound)
 
     # ------------------------------------------------------------ a vote and its bound
 
-    def describe(self, voters: tuple[AnyVoter, ...]) -> Described:
+    def describe(self, voters: tuple[CodedVoter, ...]) -> Described:
         return self.described(voters, self.votes(voters))
 
-    def described(self, voters: tuple[AnyVoter, ...], votes: Floats) -> Described:
+    def described(self, voters: tuple[CodedVoter, ...], votes: Floats) -> Described:
         """votes: of these voters."""
         bits, errors = self.code.bits(voters), self.errors(votes)
         return Described(voters, bits, errors, self.bound(errors, bits))
 
-    def inserted(self, rest: tuple[AnyVoter, ...], place: int, voter: AnyVoter, votes: Floats) -> Described:
+    def inserted(self, rest: tuple[CodedVoter, ...], place: int, voter: CodedVoter, votes: Floats) -> Described:
         """Add one voter. votes: of the others; sums are exact, so their order does not matter."""
         more = votes.copy()
         self.add(more, voter)
@@ -136,19 +124,14 @@ class DescriptionSearch:
     def bound(self, errors: float, bits: float) -> float:
         return priced_bound(int(errors), self.rows.n_counted, bits * math.log(2) + self.log_delta)
 
-    def votes(self, voters: Sequence[AnyVoter]) -> Floats:
+    def votes(self, voters: Sequence[CodedVoter]) -> Floats:
         votes = self.start.votes.copy()
         for voter in voters:
             self.add(votes, voter)
         return votes
 
-    def add(self, votes: Floats, voter: AnyVoter) -> None:
+    def add(self, votes: Floats, voter: CodedVoter) -> None:
         weight = self.weights[voter.weight]
-        if isinstance(voter, CodedTree):
-            answers = self.rows.answers(voter.root)
-            for label in range(self.rows.n_classes):
-                votes[answers == label, label] += weight
-            return
         holds = self.rows.holds(voter.literals)
         for label, where in ((voter.inside, holds), (voter.outside, ~holds)):
             if label != NOBODY:
@@ -159,15 +142,15 @@ class DescriptionSearch:
 
     # ------------------------------------------------------------ paths of additions
 
-    def path(self, slope: float, n_weights: int, trees: bool) -> tuple[Described, Described]:
+    def path(self, slope: float, n_weights: int) -> tuple[Described, Described]:
         """Voters added one by one for a smooth loss: the best stage, and the last, from which voters can be removed."""
-        voters: tuple[AnyVoter, ...] = ()
+        voters: tuple[CodedVoter, ...] = ()
         loss = partial(_logistic, slope=slope / self.start.unit)
         best = now = self.describe(voters)
         waited = 0
         while len(voters) < self.most and waited < PATIENCE:
             votes = self.votes(voters)
-            found = self.candidates(voters, votes, loss, THRIFT, n_weights, trees=trees)
+            found = self.candidates(voters, votes, loss, THRIFT, n_weights)
             if not found:
                 break
             voters = (*voters, found[0][1])
@@ -184,7 +167,7 @@ class DescriptionSearch:
                 rest = best.voters[:place] + best.voters[place + 1 :]
                 votes = self.votes(rest)
                 tried = [self.described(rest, votes)] if len(rest) < len(best.voters) else []
-                found = self.candidates(rest, votes, _wrong, trees=True) if len(rest) < self.most else []
+                found = self.candidates(rest, votes, _wrong) if len(rest) < self.most else []
                 tried += [self.inserted(rest, place, voter, votes) for _, voter in found[:TRIED]]
                 best = min(best, *tried, key=lambda one: one.bound) if tried else best
             if best.bound >= before.bound:
@@ -215,15 +198,13 @@ class DescriptionSearch:
 
     def candidates(
         self,
-        voters: tuple[AnyVoter, ...],
+        voters: tuple[CodedVoter, ...],
         votes: Floats,
         loss: Loss,
         thrift: float = 1.0,
         n_weights: int = 3,
-        *,
-        trees: bool,
     ) -> list[Scored]:
-        """Voters to add, the best first: by loss plus bits, in errors. The best ones also become rules and trees."""
+        """Return voters to add, the best first: by loss plus bits, in errors. The best get a second literal, too."""
         changed, prices = self.changes(votes, loss), self.prices(voters, self.errors(votes), thrift, n_weights)
         everywhere, inside = changed.sum(axis=0), self.rows.sums(changed)
         one = self.code.voter_bits(1)
@@ -231,8 +212,6 @@ class DescriptionSearch:
         firsts = list(dict.fromkeys(voter.tests[0] for _, voter in found[:EXTENDED]))
         if self.code.max_terms > 1:
             found += self.rules(firsts, changed, inside, everywhere, prices)
-        if trees and self.code.max_depth > 1:
-            found += self.trees(firsts, changed, inside, everywhere, prices)
         return sorted(found, key=lambda one: one[0])
 
     def rules(
@@ -247,22 +226,6 @@ class DescriptionSearch:
                 for second in (True, False):
                     sums = where if second else among - where
                     found += self.best_of(sums, everywhere, prices, bits, (Literal(first, holds),), second)
-        return found
-
-    def trees(
-        self, firsts: list[int], changed: Floats, inside: Floats, everywhere: Floats, prices: "DescriptionPrices"
-    ) -> list[Scored]:
-        """Trees with a test of `firsts` at the root, for each weight that is allowed."""
-        found: list[Scored] = []
-        nodes = NodePrices(prices.tests, prices.by_pair, prices.leaves, prices.rate)
-        for weight in np.flatnonzero(np.isfinite(prices.weights)).tolist():
-            some = slice(weight, None, len(self.weights))  # of [class and weight]
-            grower = TreeGrower(self.rows, self.code, nodes, changed[:, some])
-            price = prices.weights[weight] - prices.rate * math.log2(self.code.TREES)
-            for first in firsts:
-                score, root = grower.tree(first, inside[:, some], everywhere[some])
-                if isinstance(root, Branch):
-                    found.append((float(score + price), CodedTree(root, weight)))
         return found
 
     def sums_within(self, changed: Floats, firsts: list[int]) -> list[Floats]:
@@ -299,20 +262,18 @@ class DescriptionSearch:
                 found.append((float(flat[number]), CodedVoter(literals, *votes, weight)))
         return found
 
-    def prices(self, voters: tuple[AnyVoter, ...], errors: int, thrift: float, n_weights: int) -> "DescriptionPrices":
+    def prices(self, voters: tuple[CodedVoter, ...], errors: int, thrift: float, n_weights: int) -> "DescriptionPrices":
         """Return the price of the next voter, in errors."""
         rate = thrift * self.rate(errors, self.code.bits(voters))
         used = [int(self.code.column[test]) for voter in voters for test in voter.tests]
         place = self.code.pair_places
         columns = self.code.column_urn.next_bits(used)[self.code.column]
-        pairs = self.code.vote_urn.next_bits([place[pair] for voter in voters for pair in voter.pairs])
-        single = [label % (self.rows.n_classes + 1) for voter in voters for label in voter.single_leaves]
-        leaves = self.code.leaf_urn.next_bits(single)
+        pairs = self.code.vote_urn.next_bits([place[voter.inside, voter.outside] for voter in voters])
         weights = self.code.weight_urn.next_bits([voter.weight for voter in voters])
         weights[n_weights:] = np.inf
         by_pair = np.full((self.rows.n_classes + 1,) * 2, np.inf)
         by_pair[tuple(np.array(self.code.vote_pairs).T)] = rate * pairs
-        return DescriptionPrices(rate, rate * (columns + self.code.test_bits), by_pair, rate * leaves, rate * weights)
+        return DescriptionPrices(rate, rate * (columns + self.code.test_bits), by_pair, rate * weights)
 
     def rate(self, errors: int, bits: float) -> float:
         """How many errors a bit is worth, at this point of the bound."""
@@ -324,7 +285,7 @@ class DescriptionSearch:
 
 @dataclass(frozen=True)
 class DescriptionPrices:
-    """In errors: of each test, each pair of votes, each vote of a single leaf, each weight. rate: errors per bit.
+    """In errors: of each test, each pair of votes, each weight. rate: errors per bit.
 
     by_pair: [inside, outside], nobody last; infinite where both are the same.
     """
@@ -332,7 +293,6 @@ class DescriptionPrices:
     rate: float
     tests: Floats
     by_pair: Floats
-    leaves: Floats
     weights: Floats
 
 
@@ -349,105 +309,3 @@ def _logistic(margin: Floats, slope: float) -> Floats:
 
 def _wrong(margin: Floats) -> Floats:
     return (margin < 0).astype(np.float64)
-
-
-# ---------------------------------------------------------------- trees
-
-NONE, ONE, TWO = 1.0, 3.0, 2.0  # bits of the shape: how many branches are below one
-
-
-class RegionSums(Protocol):
-    """The rows that count."""
-
-    def sums(self, values: Floats) -> Floats:
-        """[test, value]: over the rows where a test holds."""
-
-    def holds_at(self, test: int) -> Bools:
-        """Where a test holds, by row."""
-
-
-class NodePrices(NamedTuple):
-    """In errors: of each test, each pair of votes, each vote of a leaf beside a branch, and of a bit.
-
-    pairs: [inside, outside], nobody last.
-    """
-
-    tests: Floats
-    pairs: Floats
-    leaves: Floats
-    rate: float
-
-
-class GrownSubtree(NamedTuple):
-    """A subtree, and the change of the loss with its price."""
-
-    score: float
-    node: Branch | int
-
-
-class Region(NamedTuple):
-    """Some rows: which they are, and how the loss changes there by class, where each test holds and in all."""
-
-    rows: Bools
-    sums: Floats
-    total: Floats
-
-
-@dataclass(frozen=True)
-class TreeGrower:
-    """changed: [row, class]: how the loss of a row changes if a class gets the weight of the tree."""
-
-    rows: RegionSums
-    code: Code
-    prices: NodePrices
-    changed: Floats
-
-    def tree(self, test: int, inside: Floats, everywhere: Floats) -> GrownSubtree:
-        """The best tree with this test at its root. inside, everywhere: sums of `changed` for each test, and in all."""
-        region = Region(np.ones(len(self.changed), dtype=np.bool_), inside, everywhere)
-        grown = self.fork(test, region, self.code.max_depth)
-        return GrownSubtree(grown.score - self.prices.rate, grown.node)  # a root has a branch below it: a bit less
-
-    def branch(self, region: Region, left: int) -> GrownSubtree:
-        """The best stump of a region, or its test with more below it. left: the depth that is allowed."""
-        stump = self.stump(region)
-        if left == 1:
-            return stump
-        forked = self.fork(stump.node.test, region, left) if isinstance(stump.node, Branch) else stump
-        return min(GrownSubtree(stump.score + NONE * self.prices.rate, stump.node), forked, key=lambda one: one.score)
-
-    def fork(self, test: int, region: Region, left: int) -> GrownSubtree:
-        """A test with one or two branches below it."""
-        here = region.rows & self.rows.holds_at(test)
-        sums = self.rows.sums(self.changed * here[:, None])
-        parts = [
-            Region(here, sums, region.sums[test]),
-            Region(region.rows & ~here, region.sums - sums, region.total - region.sums[test]),
-        ]
-        (first, second), (one, other) = (
-            [self.branch(part, left - 1) for part in parts],
-            [self.leaf(part) for part in parts],
-        )
-        tried = [(first, second, TWO), (first, other, ONE), (one, second, ONE)]
-        found = [
-            GrownSubtree(
-                a.score + b.score + bits * self.prices.rate + self.prices.tests[test], Branch(test, a.node, b.node)
-            )
-            for a, b, bits in tried
-        ]
-        return min(found, key=lambda grown: grown.score)
-
-    def stump(self, region: Region) -> GrownSubtree:
-        """The best test with two leaves."""
-        within = np.column_stack([region.sums, np.zeros(len(region.sums))])
-        without = np.column_stack([region.total - region.sums, np.zeros(len(region.sums))])
-        score = np.min(within[:, :, None] + without[:, None] + self.prices.pairs, axis=(1, 2)) + self.prices.tests
-        test = int(np.argmin(score))
-        pairs = within[test, :, None] + without[test] + self.prices.pairs
-        a, b = np.unravel_index(int(np.argmin(pairs)), pairs.shape)
-        return GrownSubtree(float(score[test]), Branch(test, self.code.class_at(int(a)), self.code.class_at(int(b))))
-
-    def leaf(self, region: Region) -> GrownSubtree:
-        score = np.append(region.total, 0.0) + self.prices.leaves
-        best = int(np.argmin(score))
-        return GrownSubtree(float(score[best]), self.code.class_at(best))

@@ -104,11 +104,9 @@ def _described(model: CertifiedClassifier) -> Callable[[World, int, np.random.Ge
     return simulated
 
 
-def _card(voters: int, max_depth: int = 1) -> CertifiedClassifier:
+def _card(voters: int) -> CertifiedClassifier:
     """All voters are chosen by the rows that count."""
-    return CertifiedClassifier(
-        n_estimators=voters, max_terms=1, max_depth=max_depth, prior_rounds=0, prior_fractions=(0.2,)
-    )
+    return CertifiedClassifier(n_estimators=voters, max_terms=1, prior_rounds=0, prior_fractions=(0.2,))
 
 
 def cross_fitted(world: World, draws: int, rng: np.random.Generator) -> Gaps:
@@ -338,8 +336,6 @@ SIMULATED: dict[str, Callable[[World, int, np.random.Generator], Gaps]] = {
     **{kind: _of_losses(kind) for kind in LOSSES},
     "median, tubes": median_tubes,
     "description": _described(_card(2)),
-    "description, trees of depth 2": _described(_card(1, 2)),
-    "description, trees of depth 3": _described(_card(1, 3)),
 }
 
 
