@@ -1,8 +1,7 @@
 """Problems whose law is known: rows and labels to draw, the probability of a label, the Bayes rule and its margins.
 
-LEDeven, LEDeven+17, XD6 and parity are those of the AdaBoost_R paper (section 4.2), twonorm, ringnorm and waveform
-Breiman's. Labels are 0 and 1, and noise is a rate from 0 to 1/2: of inverted segments for LEDeven, of inverted labels
-for all others.
+XD6 is that of the AdaBoost_R paper (section 4.2), twonorm Breiman's. Labels are 0 and 1; noise is a rate from 0 to 1/2,
+mostly of inverted labels.
 """
 
 import math
@@ -11,15 +10,12 @@ from itertools import product
 from typing import Any, ClassVar
 
 import numpy as np
-from scipy.special import log_ndtr, ndtr
-from scipy.stats import ncx2
+from scipy.special import ndtr
 
 from electorate.exact import AnyArray, Bools, Floats, Ints
 from electorate.theory.margins import BayesMargins, Margins, bayes_margins
 
-SEGMENTS = (119, 18, 93, 91, 58, 107, 111, 82, 127, 123)  # of the ten digits, the first segment the highest bit
 MOST_POINTS = 2**20
-DRAWN = 200_000  # points, where the Bayes rule has no closed form
 TURNED = 1e-13  # label noise this near 1/2 leaves nothing to learn
 
 
@@ -28,7 +24,6 @@ class Problem:
 
     noise: float
     columns: int
-    exact: ClassVar[bool] = True  # whether the Bayes rule is known in closed form, or by enumeration
     inverts_labels: ClassVar[bool] = True  # whether the noise is one of the labels
 
     def __post_init__(self) -> None:
@@ -61,13 +56,12 @@ class Problem:
         return (self.probability(X) > 0.5).astype(np.int64)
 
     def bayes_error(self) -> float:
-        """The error of the Bayes rule; by default the mean of min(p, 1 - p) over drawn points, to about 0.0003."""
-        p = self.probability(self.sample(DRAWN, 0)[0])
-        return float(np.minimum(p, 1 - p).mean())
+        """Return the error of the Bayes rule."""
+        raise NotImplementedError
 
     def bayes_margins(self) -> Margins | BayesMargins:
-        """The margin graph of the Bayes rule (eq. 23 of the AdaBoost_R paper); by default over drawn points."""
-        return bayes_margins(self.probability(self.sample(DRAWN, 0)[0]))
+        """Return the margin graph of the Bayes rule (eq. 23 of the AdaBoost_R paper)."""
+        raise NotImplementedError
 
 
 def _rows(X: Any, columns: int) -> AnyArray:
@@ -137,44 +131,6 @@ def _all_bits(n: int) -> Ints:
 
 
 @dataclass(frozen=True)
-class LEDEven(Bits):
-    """A digit shown by seven segments, each inverted with probability `noise`; the label is 1 if the digit is odd.
-
-    ``irrelevant=17`` is LEDeven+17.
-    """
-
-    noise: float = 0.1
-    irrelevant: int = 0
-    inverts_labels: ClassVar[bool] = False
-    _relevant: ClassVar[int] = 7  # type: ignore[misc]
-
-    def _draw(self, n: int, random: np.random.Generator) -> tuple[Ints, Ints]:
-        digit = random.integers(0, 10, n)
-        lit = _segments()[digit] ^ (random.random((n, 7)) < self.noise)
-        return np.hstack([lit, random.integers(0, 2, (n, self.irrelevant))]), digit % 2
-
-    def _by_digit(self, bits: Ints) -> Floats:
-        """[row, digit]: the probability of the row given the digit."""
-        wrong = (bits[:, None, :] != _segments()[None]).sum(axis=2)
-        return np.power(self.noise, wrong) * np.power(1 - self.noise, 7 - wrong)
-
-    def _mass(self, bits: Ints) -> Floats:
-        return np.asarray(self._by_digit(bits).mean(axis=1))
-
-    def _likely(self, bits: Ints) -> Floats:
-        """Of rows that cannot occur, 1/2."""
-        by_digit = self._by_digit(bits)
-        total = by_digit.sum(axis=1)
-        odd = by_digit[:, 1::2].sum(axis=1)
-        return np.divide(odd, total, out=np.full(len(bits), 0.5), where=total > 0)
-
-
-def _segments() -> Ints:
-    """[digit, segment]"""
-    return (np.array(SEGMENTS)[:, None] >> np.arange(6, -1, -1)) & 1
-
-
-@dataclass(frozen=True)
 class XD6(Bits):
     """x0 x1 x2 or x3 x4 x5 or x6 x7 x8, and one irrelevant bit."""
 
@@ -186,36 +142,15 @@ class XD6(Bits):
         return np.asarray(np.any(np.all(bits.reshape(-1, 3, 3) == 1, axis=2), axis=1))
 
 
-@dataclass(frozen=True)
-class Parity(Bits):
-    """Whether an odd number of the first bits is set. The paper does not state their number: the defaults are ours."""
-
-    relevant: int = 4
-    irrelevant: int = 4
-    noise: float = 0.1
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if not 1 <= self.relevant <= 20 or self.irrelevant < 0:
-            raise ValueError(f"Parity(relevant={self.relevant!r}, irrelevant={self.irrelevant!r}): 1 to 20, and 0 up")
-
-    @property
-    def _relevant(self) -> int:  # type: ignore[override]
-        return self.relevant
-
-    def _formula(self, bits: Ints) -> Bools:
-        return np.asarray(bits.sum(axis=1) % 2 == 1)
-
-
 # ---------------------------------------------------------------- numbers: densities, and noise on the labels
 
 
 @dataclass(frozen=True)
-class Normals(Problem):
-    """Two normal laws, even chances; centres a = 2 / sqrt(columns) from 0 in every column.
+class TwoNorm(Problem):
+    """Normal around (a, ..., a) against normal around (-a, ..., -a), of variance 1; a = 2 / sqrt(columns).
 
     The label is then inverted at the rate of the noise. The Bayes rule is known exactly, by the law of the score: the
-    log-odds of the true class.
+    log-odds of the true class, which are normal around 8 with deviation 4, since the means are 4 deviations apart.
     """
 
     columns: int = 20
@@ -225,21 +160,22 @@ class Normals(Problem):
     def _a(self) -> float:
         return 2 / math.sqrt(self.columns)
 
-    def _log_odds(self, X: Floats) -> Floats:
-        """The logarithm of the density of the class 1 over that of the class 0, with their chances."""
-        raise NotImplementedError
-
-    def _score_at_most(self, s: float) -> float:
-        """P(score <= s) without noise: a continuous law."""
-        raise NotImplementedError
+    def _draw(self, n: int, random: np.random.Generator) -> tuple[Floats, Ints]:
+        y = random.integers(0, 2, n)
+        return random.normal(size=(n, self.columns)) + self._a * (2 * y[:, None] - 1), y
 
     def _likely(self, X: Floats) -> Floats:
-        return np.asarray(0.5 + 0.5 * np.tanh(self._log_odds(X) / 2))
+        return np.asarray(0.5 + 0.5 * np.tanh(self._a * X.sum(axis=1)))
+
+    def _score_at_most(self, score: float) -> float:
+        return float(ndtr((score - 8) / 4))
 
     def bayes_error(self) -> float:
+        """Return the error of the Bayes rule."""
         return float(self.noise + (1 - 2 * self.noise) * self._score_at_most(0.0))
 
     def bayes_margins(self) -> BayesMargins:
+        """Return the margin graph of the Bayes rule."""
         return BayesMargins(self._margin_at_most)
 
     def _margin_at_most(self, theta: float, below: bool) -> float:
@@ -251,125 +187,3 @@ class Normals(Problem):
             return float(theta > 0)
         score = math.log1p(theta / most) - math.log1p(-theta / most)
         return float((1 - self.noise) * self._score_at_most(score) + self.noise * (1 - self._score_at_most(-score)))
-
-
-@dataclass(frozen=True)
-class TwoNorm(Normals):
-    """Normal around (a, ..., a) against normal around (-a, ..., -a), of variance 1; a = 2 / sqrt(columns)."""
-
-    def _draw(self, n: int, random: np.random.Generator) -> tuple[Floats, Ints]:
-        y = random.integers(0, 2, n)
-        return random.normal(size=(n, self.columns)) + self._a * (2 * y[:, None] - 1), y
-
-    def _log_odds(self, X: Floats) -> Floats:
-        return np.asarray(2 * self._a * X.sum(axis=1))
-
-    def _score_at_most(self, s: float) -> float:
-        """The score is normal around 8 with deviation 4: the means are 4 deviations apart."""
-        return float(ndtr((s - 8) / 4))
-
-
-@dataclass(frozen=True)
-class RingNorm(Normals):
-    """Normal around 0 of variance 4 (label 0) against normal around (a, ..., a) of variance 1; a = 2 / sqrt(columns).
-
-    As in the files of DELVE and of Raetsch; elsewhere a = 1 / sqrt(columns) is found.
-    """
-
-    def _draw(self, n: int, random: np.random.Generator) -> tuple[Floats, Ints]:
-        y = random.integers(0, 2, n)
-        centred = random.normal(size=(n, self.columns))
-        return np.where(y[:, None] == 1, centred + self._a, 2 * centred), y
-
-    def _log_odds(self, X: Floats) -> Floats:
-        near = np.sum((X - self._a) ** 2, axis=1)
-        return np.asarray(self.columns * math.log(2) + np.sum(X**2, axis=1) / 8 - near / 2)
-
-    def _score_at_most(self, s: float) -> float:
-        """The log-odds are peak - (3/8) |x - (4/3) a|^2, with |a|^2 = 4: a chi-square, not central, of each class."""
-        peak = self.columns * math.log(2) + 4 / 6
-        first = 0.0  # label 0: log-odds >= -s, the distance at most (8/3)(peak + s); over 4, centre 4 |a|^2 / 9
-        if peak + s > 0:
-            first = float(ncx2.cdf((8 / 3) * (peak + s) / 4, self.columns, 16 / 9))
-        second = 1.0  # label 1: log-odds <= s, the distance at least (8/3)(peak - s); centre |a|^2 / 9
-        if peak - s > 0:
-            second = float(ncx2.sf((8 / 3) * (peak - s), self.columns, 4 / 9))
-        return 0.5 * first + 0.5 * second
-
-
-@dataclass(frozen=True)
-class Waveform(Problem):
-    """A random mixture of two of three triangular waves at 21 points, plus normal noise of variance 1.
-
-    Classes are 0 (waves with peaks at 7 and 15), 1 (7 and 11) and 2 (15 and 11), as in the file at UCI;
-    `sample_classes` and `class_probabilities` have all three. The label is 1 for class 1 and 0 for the others, as in
-    the file of Raetsch. Densities are exact; the Bayes error and margins are means over 200,000 drawn points (``exact``
-    is False).
-    """
-
-    noise: float = 0.0
-    exact: ClassVar[bool] = False
-    columns: ClassVar[int] = 21  # type: ignore[misc]
-
-    def sample_classes(self, n: int, random_state: Any = None) -> tuple[Floats, Ints]:
-        """n rows and which pair of waves, 0, 1 or 2, they were mixed of; without noise on the labels."""
-        random = np.random.default_rng(random_state)
-        kind = random.integers(0, 3, n)
-        part = random.random((n, 1))
-        first, second = _pairs()
-        return part * first[kind] + (1 - part) * second[kind] + random.normal(size=(n, self.columns)), kind
-
-    def _draw(self, n: int, random: np.random.Generator) -> tuple[Floats, Bools]:
-        X, kind = self.sample_classes(n, random)
-        return X, kind == 1
-
-    def class_probabilities(self, X: Any) -> Floats:
-        """[row, pair of waves], without noise on the labels."""
-        rows = _rows(X, self.columns).astype(np.float64)
-        first, second = _pairs()
-        log = np.stack([_log_mixture(rows, a, b) for a, b in zip(first, second, strict=True)], axis=1)
-        likely = np.exp(log - log.max(axis=1, keepdims=True))
-        return np.asarray(likely / likely.sum(axis=1, keepdims=True))
-
-    def _likely(self, X: Floats) -> Floats:
-        return self.class_probabilities(X)[:, 1]
-
-
-def _pairs() -> tuple[Floats, Floats]:
-    """[pair, point]: the first and the second wave of each of the three pairs."""
-    at = np.arange(1, 22)
-    waves = np.stack([np.maximum(6.0 - np.abs(at - peak), 0.0) for peak in (7, 15, 11)])
-    return waves[[0, 0, 1]], waves[[1, 2, 2]]
-
-
-def _log_mixture(X: Floats, first: Floats, second: Floats) -> Floats:
-    """The logarithm of the density of u first + (1 - u) second + noise, u even on 0..1, up to what all have in common.
-
-    With g = first - second and c = g (x - second): the integral of exp(c u - |g|^2 u^2 / 2) is a difference of two
-    values of the normal distribution.
-    """
-    g = first - second
-    size = float(g @ g)
-    rest = X - second
-    c = rest @ g
-    root = math.sqrt(size)
-    peak = c**2 / (2 * size) - 0.5 * np.sum(rest**2, axis=1) - math.log(root)
-    return np.asarray(peak + _log_between(-c / root, (size - c) / root))
-
-
-def _log_between(low: Floats, high: Floats) -> Floats:
-    """log(Phi(high) - Phi(low)) for low < high, by the tail on which they are smaller."""
-    upper = low > 0
-    a, b = np.where(upper, -high, low), np.where(upper, -low, high)
-    return np.asarray(log_ndtr(b) + np.log(-np.expm1(log_ndtr(a) - log_ndtr(b))))
-
-
-PROBLEMS: dict[str, Problem] = {
-    "LEDeven": LEDEven(),
-    "LEDeven+17": LEDEven(irrelevant=17),
-    "XD6": XD6(),
-    "parity": Parity(),
-    "twonorm": TwoNorm(),
-    "ringnorm": RingNorm(),
-    "waveform": Waveform(),
-}

@@ -21,10 +21,11 @@ import numpy as np
 from sklearn.model_selection import StratifiedKFold
 
 from electorate import AdaBoostClassifier, AdaBoostRClassifier, RealAdaBoostClassifier, Rules
-from electorate.simulate import XD6, Bits, LEDEven, Parity
+from electorate.simulate import XD6, Bits
 from electorate_studies import adaboost_r_figures as figures
 from electorate_studies import adaboost_r_illustrations as illustrations
 from electorate_studies.binary_sets import BinarySet, Source, doubt, files_of, read_set, with_files
+from electorate_studies.domains import LEDEven, Parity
 from electorate_studies.pages import TIED, StudyTable, cells_of, doubt_lines, introduction, once, table_lines
 from electorate_studies.request import Request, markdown_table
 from electorate_studies.runs import Outcome, Row, Unit, read_results, results_of

@@ -21,8 +21,9 @@ from electorate import AdaBoostClassifier, AdaBoostRClassifier, RealAdaBoostClas
 from electorate.exact import Floats
 from electorate.inspection import staged_margins
 from electorate.report.drawing import lines, pyplot
-from electorate.simulate import XD6, Bits, LEDEven
+from electorate.simulate import XD6, Bits
 from electorate.theory.margins import Margins
+from electorate_studies.domains import LEDEven
 from electorate_studies.request import Request, markdown_table
 from electorate_studies.runs import Outcome, Row, Unit, results_of
 

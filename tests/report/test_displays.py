@@ -46,7 +46,7 @@ from electorate.report import (
     TreeSizesDisplay,
 )
 from electorate.report.drawing import LINES, named, plain
-from electorate.simulate import XD6, RingNorm
+from electorate.simulate import XD6, TwoNorm
 
 mpl.use("Agg")
 STRANGE = ["$x^2$", "a$b", r"\$5 \frac{$", "_hidden", "<b>&amp;", "two\nlines", "\x1b[31mred", "100% {x}", "x" * 300]
@@ -94,7 +94,7 @@ def test_margin_graphs_with_bound_and_bayes(ax: Any) -> None:
 
 
 def test_a_law_without_steps_is_a_smooth_line(ax: Any) -> None:
-    law = RingNorm(noise=0.1).bayes_margins()
+    law = TwoNorm(noise=0.1).bayes_margins()
     display = MarginDisplay({"Bayes": law}).plot(ax)
     theta, share = display.lines_[0].get_data()
     np.testing.assert_allclose(share, [law.margin_error(at) for at in theta])

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from electorate import AdaBoostRClassifier, Rules, margins
 from electorate.cli import main
-from electorate.simulate import XD6, LEDEven
+from electorate.simulate import XD6
 from electorate.theory.margins import Margins
 from electorate_studies.adaboost_r_figures import (
     ALGORITHMS,
@@ -38,6 +38,7 @@ from electorate_studies.adaboost_r_illustrations import (
     stages,
     violations,
 )
+from electorate_studies.domains import LEDEven
 from electorate_studies.request import Request
 from electorate_studies.runs import Row
 
