@@ -7,6 +7,9 @@ import os
 import sys
 from typing import Any
 
+from sklearn.datasets import fetch_openml
+
+from electorate.tables.source import Source
 from electorate.text import check_writable, literal, write_text, writing
 
 EXAMPLES = """examples:
@@ -38,8 +41,6 @@ def add_options(one: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    from electorate.tables.source import Source
-
     name, folder = options.name, options.folder
     if name is None:
         found = os.listdir(folder) if folder is not None else []
@@ -70,9 +71,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _fetch(number: int, name: str) -> str:
-    """A data set of OpenML, as CSV."""
-    from sklearn.datasets import fetch_openml
-
+    """Return a data set of OpenML, as CSV."""
     try:
         data = fetch_openml(data_id=number, as_frame=False, parser="liac-arff")
     except OSError as error:
