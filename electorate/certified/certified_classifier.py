@@ -183,7 +183,11 @@ class CertifiedClassifier(TakesInstances, Undoing, Certified, Exported, VotingCl
 
     def _fit(self, X: Any, y: Any) -> None:
         refuse_lazy(self, X)
-        fractions = self._fractions()
+        fractions = np.asarray(self.prior_fractions, dtype=np.float64).ravel().tolist()
+        if not fractions or not all(0 < fraction < 1 for fraction in fractions):
+            raise ValueError(
+                f"prior_fractions={self.prior_fractions!r}: one or more numbers between 0 and 1 are needed"
+            )
         table = inputs.check_table(self, X, reset=True)
         labels = inputs.check_labels(self, y, table.n_rows)
         inputs.refuse_many(np.unique(labels))
@@ -257,14 +261,6 @@ class CertifiedClassifier(TakesInstances, Undoing, Certified, Exported, VotingCl
         """Return the bound that the description proves."""
         bits, rows, errors = self.description_[:3]
         return priced_bound(errors, rows, bits * math.log(2) + math.log(1 / self.delta))
-
-    def _fractions(self) -> list[float]:
-        fractions = np.asarray(self.prior_fractions, dtype=np.float64).ravel().tolist()
-        if not fractions or not all(0 < fraction < 1 for fraction in fractions):
-            raise ValueError(
-                f"prior_fractions={self.prior_fractions!r}: one or more numbers between 0 and 1 are needed"
-            )
-        return fractions
 
     def _family(self) -> Any:
         return Stumps() if self.estimator is None else self.estimator

@@ -145,15 +145,11 @@ def to_array(y: Any) -> Any:
         return to_host(y)
     series = nw.from_native(y, pass_through=True, allow_series=True)
     if isinstance(series, nw.Series) and series.implementation.is_pyarrow():
-        return _from_arrow(series.to_native())
+        column = series.to_native()  # pyarrow would give a missing value of a dictionary the last of its values
+        is_dictionary = hasattr(column.type, "index_type")
+        decoded = column.cast(column.type.value_type) if is_dictionary and column.null_count else column
+        return np.asarray(decoded.to_numpy())
     return series.to_numpy() if isinstance(series, nw.Series | nw.DataFrame) else y
-
-
-def _from_arrow(column: Any) -> AnyArray:
-    """Return a pyarrow array; pyarrow would give a missing value of a dictionary the last of its values."""
-    is_dictionary = hasattr(column.type, "index_type")
-    decoded = column.cast(column.type.value_type) if is_dictionary and column.null_count else column
-    return np.asarray(decoded.to_numpy())
 
 
 def check_n_rows(y: AnyArray, n_rows: int) -> None:

@@ -60,7 +60,13 @@ def own_table(X: Any, rows: Any, known: Known | None = None) -> tuple[Any, Known
     if polars is not None and isinstance(some, polars.DataFrame):
         return _own_polars(some, known, polars)
     if pyarrow is not None and isinstance(some, pyarrow.Table):
-        return _own_arrow(some, known, pyarrow)
+        used: dict[str, Any] = {}
+        columns = []
+        for name, column in zip(some.column_names, some.columns, strict=True):
+            if pyarrow.types.is_dictionary(column.type):
+                column, used[name] = _own_dictionary(column, known.get(name))
+            columns.append(column)
+        return pyarrow.Table.from_arrays(columns, names=some.column_names), used  # without the metadata of the schema
     return some, {}
 
 
@@ -110,16 +116,6 @@ def _own_polars(X: Any, known: Known, polars: Any) -> tuple[Any, Known]:
         used[name] = list(known[name]) if name in known else [level for level in levels if level in present]
         columns.append(texts.cast(polars.Enum(used[name]), strict=False))
     return X.with_columns(columns), used
-
-
-def _own_arrow(X: Any, known: Known, pyarrow: Any) -> tuple[Any, Known]:
-    used: dict[str, Any] = {}
-    columns = []
-    for name, column in zip(X.column_names, X.columns, strict=True):
-        if pyarrow.types.is_dictionary(column.type):
-            column, used[name] = _own_dictionary(column, known.get(name))
-        columns.append(column)
-    return pyarrow.Table.from_arrays(columns, names=X.column_names), used  # without the metadata of the schema
 
 
 def _own_dictionary(column: Any, known: Any) -> tuple[Any, list[Any]]:

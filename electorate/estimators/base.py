@@ -181,7 +181,12 @@ class BoostedModel(TakesInstances, Undoing, Certified, Exported, CallbackSupport
             self._validate_family()
             refuse_device(self, trained_on_cpus(X), here=not is_dask(X))
             context = self._init_callback_context(max_subtasks=None)
-            self._refuse_validation_rows(X_val, y_val, sample_weight_val)
+            if not self._needs_validation and (X_val is not None or y_val is not None):
+                raise ValueError("X_val was given, but early_stopping is False: set early_stopping=True to use it")
+            if self._needs_validation and (
+                (X_val is None) != (y_val is None) or (X_val is None and sample_weight_val is not None)
+            ):
+                raise ValueError("Pass X_val and y_val together, and sample_weight_val only with both.")
             resumes = self.warm_start and hasattr(self, self._fitted_attribute)
             if not resumes:
                 self.__dict__.pop("cleaning_", None)
@@ -259,12 +264,6 @@ class BoostedModel(TakesInstances, Undoing, Certified, Exported, CallbackSupport
         n_rows = table.n_rows if self._is_native else table.shape[0]
         y = self._read_y(y if reset else cleaned_target(self, y), n_rows)
         return GivenRows(table, y, inputs.check_weight(sample_weight, n_rows))
-
-    def _refuse_validation_rows(self, X: Any, y: Any, sample_weight: Any) -> None:
-        if not self._needs_validation and (X is not None or y is not None):
-            raise ValueError("X_val was given, but early_stopping is False: set early_stopping=True to use it")
-        if self._needs_validation and ((X is None) != (y is None) or (X is None and sample_weight is not None)):
-            raise ValueError("Pass X_val and y_val together, and sample_weight_val only with both.")
 
     def _family(self) -> Any:
         return self.estimator if self.estimator is not None else self._default_family()

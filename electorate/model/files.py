@@ -273,7 +273,13 @@ def rebuild(contents: Contents, families: dict[str, type]) -> Any:
     if algorithm.name in MOVING:
         model.moves_ = Moves.read(contents, model.ensemble_)
         model.gap_ = float(require(contents, "gap", "<f8", (1,))[0])
-    model.history_ = _read_history(contents)
+    names = [name for name in contents.arrays if name.startswith(HISTORY)]
+    columns = {name[len(HISTORY) :]: np.array(contents.arrays[name]) for name in names}
+    expect(all(column.ndim == 1 for column in columns.values()), "a column of the history is not a list of numbers")
+    expect(len({len(column) for column in columns.values()}) == 1, "the columns of the history differ in length")
+    types = {column.dtype.str for column in columns.values()}
+    expect(types <= {"<f8", "<i8"}, "the history is not made of 64-bit numbers")
+    model.history_ = columns
     model.stop_reason_ = meta_value(contents, "stop_reason", str)
     expect(len(model.stop_reason_) <= LONGEST_REASON and model.stop_reason_.isprintable(), "stop_reason is not a text")
     for key, attribute in (("best_round", "best_round_"), ("validation_seed", "_validation_seed")):
@@ -316,16 +322,6 @@ def read_held_out(contents: Contents, model: Any) -> None:
         expect(fits, f"held_out: {name!r} is not a number or a text, as it should be")
     expect(stored.get("digest") == model.digest_, "held_out is about another model")
     model.held_out_ = stored
-
-
-def _read_history(contents: Contents) -> Arrays:
-    names = [name for name in contents.arrays if name.startswith(HISTORY)]
-    columns = {name[len(HISTORY) :]: np.array(contents.arrays[name]) for name in names}
-    expect(all(column.ndim == 1 for column in columns.values()), "a column of the history is not a list of numbers")
-    expect(len({len(column) for column in columns.values()}) == 1, "the columns of the history differ in length")
-    types = {column.dtype.str for column in columns.values()}
-    expect(types <= {"<f8", "<i8"}, "the history is not made of 64-bit numbers")
-    return columns
 
 
 # ---------------------------------------------------------------- the vote by a sum

@@ -83,7 +83,10 @@ def html_report(
     check_explainable(model, "html_report")
     bare, X, y = clean_beforehand(model, X, y)
     y = np.asarray(y)
-    _check_labels(model, y)
+    if hasattr(model, "classes_"):
+        unknown = sorted(set(y.tolist()) - set(model.classes_.tolist()), key=str)
+        if unknown:
+            raise ValueError(f"y contains the label {unknown[0]!r}, which is not one of the classes of the model")
     name = title or type(model).__name__
     lead = f"<p class='soft'>{text(type(model).__name__)}, {len(y):,} rows, {model.n_features_in_:,} columns.</p>"
     sections = model_sections(bare, X, y)
@@ -117,13 +120,6 @@ def training_sections(model: Any, X: Any, y: Any) -> list[ReportSection]:
     few_X, few_y = some_rows(X, y, int(np.clip(MOST_VOTES // n_voters, FEWEST_SHUFFLED, MOST_SHUFFLED)))
     importances = column_importances(model, few_X, few_y, repeats=2)
     return [columns_section(model, few_X, importances), rules_section(model), _data_section(model, X)]
-
-
-def _check_labels(model: Any, y: Any) -> None:
-    if hasattr(model, "classes_"):
-        unknown = sorted(set(y.tolist()) - set(model.classes_.tolist()), key=str)
-        if unknown:
-            raise ValueError(f"y contains the label {unknown[0]!r}, which is not one of the classes of the model")
 
 
 def _data_section(model: Any, X: Any) -> ReportSection:

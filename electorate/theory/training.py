@@ -208,7 +208,9 @@ def error_bound(objective: str, run: Run) -> float:
     if objective in (MEAN_EXP, MEAN_LOG2, QUADRATIC_RISK):
         return float(run["objective"][-1])
     if objective == COST_3:
-        return _mean_of_cost_3(run)
+        # The mean of exp(-y f) as the history has it; in files that lack it, the root of cost (3), which is larger
+        known = float(run["log_mean"][-1]) if "log_mean" in run.history else math.nan
+        return float(np.exp(min(known, 700.0))) if math.isfinite(known) else float(run["objective"][-1]) ** 0.5
     if objective == PENALISED_LOSS:
         if not isinstance(run.params["loss"], str):
             raise ValueError("nothing is known about a user-defined loss")
@@ -220,12 +222,6 @@ def error_bound(objective: str, run: Run) -> float:
             raise ValueError(why)
         return float(product_of_normalisers(mus)[-1])
     raise ValueError("no theorem bounds its training error")
-
-
-def _mean_of_cost_3(run: Run) -> float:
-    """The mean of exp(-y f) as the history has it; in files that lack it, the root of cost (3), which is larger."""
-    known = float(run["log_mean"][-1]) if "log_mean" in run.history else math.nan
-    return float(np.exp(min(known, 700.0))) if math.isfinite(known) else float(run["objective"][-1]) ** 0.5
 
 
 def log_mean_exp(objective: str, history: History, rate: float, rounds: int) -> float:
