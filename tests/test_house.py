@@ -9,6 +9,7 @@ import io
 import sys
 import tokenize
 from collections import Counter
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,7 @@ import pytest
 
 import electorate
 from electorate import AdaBoostClassifier, MedBoostRegressor, Trees, VadaBoostClassifier
-from electorate.registry import MODULES
+from electorate.registry import MODULES, PUBLIC
 
 PACKAGE = Path(electorate.__file__).parent
 SHORT = 3  # lines of a function
@@ -101,6 +102,15 @@ def test_names() -> None:
     assert twice == []
     folders = {path.name for path in PACKAGE.iterdir() if path.is_dir()}
     assert folders.isdisjoint(MODULES)
+
+
+def test_method_resolution() -> None:
+    """A reader of an estimator opens at most ten classes."""
+    public = {getattr(import_module(package), name) for package, names in PUBLIC.items() for name in names}
+    for value in public:
+        if isinstance(value, type) and hasattr(value, "fit"):
+            own = [base.__name__ for base in value.__mro__ if base.__module__.startswith("electorate.")]
+            assert len(own) <= 10, own
 
 
 @pytest.mark.parametrize(

@@ -28,13 +28,11 @@ from electorate.estimators.voting import VotingClassifier
 from electorate.exact import AnyArray, Floats, Ints
 from electorate.export.exported import Exported
 from electorate.families.trees import Stumps
-from electorate.families.wrapped import TakesInstances
 from electorate.model.decisions import Link
 from electorate.model.voter_view import Voters
 from electorate.modelfile import Contents, expect, require
 from electorate.theory.binomial import priced_bound
 from electorate.theory.certificate import IID
-from electorate.training.fit import Undoing
 from electorate.training.lazy_inputs import refuse_lazy
 
 MOST_PRIOR_ROWS = 2**14  # more teach the prior little, and would count for the bound
@@ -58,7 +56,7 @@ class Description(NamedTuple):
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class CertifiedClassifier(TakesInstances, Undoing, Certified, Exported, VotingClassifier, SavedModel):
+class CertifiedClassifier(Certified, Exported, VotingClassifier, SavedModel):
     """A classifier with a bound from the training rows alone: its risk is at most `bound_`.
 
     It minimises its own certificate. Some rows, drawn by a seed, determine a prior: the tests (cuts and sets of

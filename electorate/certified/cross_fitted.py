@@ -24,11 +24,9 @@ from electorate.data.table import Categories, Table
 from electorate.estimators.adaboost import AdaBoostClassifier
 from electorate.estimators.guarantees import Certified
 from electorate.exact import AnyArray, Floats, Hashes, Ints
-from electorate.families.wrapped import TakesInstances
 from electorate.theory.bounds import total
 from electorate.theory.certificate import IID
 from electorate.theory.cross_fit import heavy_share, routed_bound
-from electorate.training.fit import Undoing
 from electorate.training.lazy_inputs import refuse_lazy
 
 HEAVY = 0.05  # of the rows with one input: such an input is always answered by a model without any of them
@@ -54,7 +52,7 @@ def _gives_probabilities(model: "CrossFittedClassifier") -> bool:
 
 
 @dataclass(eq=False, repr=False)
-class CrossFittedClassifier(TakesInstances, Undoing, Certified, ClassifierMixin, BaseEstimator):
+class CrossFittedClassifier(Certified, ClassifierMixin, BaseEstimator):
     """Any classifier, with a proven bound on its risk that uses all rows.
 
     A salted hash of its features assigns every input to one of a few parts. The model of a part is trained on the rows

@@ -26,7 +26,6 @@ from electorate.estimators.voting import ReadsRows
 from electorate.exact import AnyArray, Floats
 from electorate.export.exported import Exported
 from electorate.families.monotone import is_monotone
-from electorate.families.wrapped import TakesInstances
 from electorate.messages import WorkerLostError
 from electorate.model import files
 from electorate.modelfile import Contents
@@ -34,7 +33,7 @@ from electorate.threads import ThreadPool, count_jobs, count_shards
 from electorate.training.callbacks import CallbackSupport, fit_context
 from electorate.training.classification import Here
 from electorate.training.dask_inputs import is_dask, open_cluster
-from electorate.training.fit import Undoing, resume_lost, validation_seed
+from electorate.training.fit import resume_lost, validation_seed
 from electorate.training.lazy_inputs import NotInMemoryError, is_scanned, trained_on_cpus
 from electorate.training.scanned_place import open_scan
 from electorate.training.scanned_rows import staged_scores
@@ -65,7 +64,7 @@ class SavedModel(BaseEstimator):
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class BoostedModel(TakesInstances, Undoing, Certified, Exported, CallbackSupport, ReadsRows, SavedModel):
+class BoostedModel(Certified, Exported, CallbackSupport, ReadsRows, SavedModel):
     """The fields are the parameters; subclasses are dataclasses too, and add theirs."""
 
     estimator: Any = field(default=None, kw_only=False)

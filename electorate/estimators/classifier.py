@@ -177,30 +177,25 @@ class BoostedClassifier(VotingClassifier, BoostedModel):
         return _keep_winner(self._probabilities(decision), decision)
 
 
-@dataclass(eq=False, repr=False, kw_only=True)
-class RoundsClassifier(BoostedClassifier, StopsEarly):
-    """A classifier that is trained round by round."""
-
-    scoring: str = "loss"
-
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **BoostedClassifier._parameter_constraints,
-        **StopsEarly._parameter_constraints,
-        "scoring": [StrOptions({"loss", "error"})],
-    }
+ROUND_BY_ROUND: dict[str, list[Any]] = {  # constraints of classifiers that are trained round by round
+    **BoostedClassifier._parameter_constraints,
+    **StopsEarly._parameter_constraints,
+    "scoring": [StrOptions({"loss", "error"})],
+}
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class StagewiseClassifier(RoundsClassifier):
+class StagewiseClassifier(BoostedClassifier, StopsEarly):
     """A classifier whose steps stay as they are, times a learning rate."""
 
     n_estimators: int = 50
     learning_rate: float = 1.0
+    scoring: str = "loss"
 
     _on_devices = True
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **RoundsClassifier._parameter_constraints,
+        **ROUND_BY_ROUND,
         # steps are multiples of 2^-40: a smaller rate would round them away
         "learning_rate": [Interval(Real, 2.0**-20, None, closed="left")],
     }

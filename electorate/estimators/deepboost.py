@@ -17,7 +17,8 @@ from sklearn.utils.validation import check_is_fitted
 from electorate.algorithms.deepboost import DeepBoost
 from electorate.algorithms.losses import NAMED, log_slope
 from electorate.algorithms.protocol import Booster
-from electorate.estimators.classifier import RoundsClassifier
+from electorate.estimators.base import StopsEarly
+from electorate.estimators.classifier import ROUND_BY_ROUND, BoostedClassifier
 from electorate.exact import Floats
 from electorate.families.by_rows import ByRows
 from electorate.families.deepboost_search import DeepBoostSearch
@@ -32,7 +33,7 @@ from electorate.training.lazy_inputs import in_memory_only
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class DeepBoostClassifier(RoundsClassifier):
+class DeepBoostClassifier(BoostedClassifier, StopsEarly):
     """DeepBoost: the penalty of a voter grows with the complexity of its family.
 
     Figure 2 of [1]_, for families and unions of them. Every voter has the penalty Lambda = lam r + beta per unit of
@@ -166,6 +167,7 @@ class DeepBoostClassifier(RoundsClassifier):
     beta: float = 0.001
     loss: Any = "exponential"
     complexity: Any = "published"
+    scoring: str = "loss"
 
     _guarantees = proved.Guarantees(
         proved.PENALISED_LOSS, "DeepBoost paper, eq. 4 without its penalty", proved.deepboost
@@ -174,7 +176,7 @@ class DeepBoostClassifier(RoundsClassifier):
     _one_vs_rest = True
     _on_devices = True
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **RoundsClassifier._parameter_constraints,
+        **ROUND_BY_ROUND,
         "lam": [Interval(Real, 0, None, closed="left")],
         "beta": [Interval(Real, 0, None, closed="left")],
         "loss": [StrOptions(set(NAMED)), HasMethods(["value", "slope"])],

@@ -9,7 +9,8 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from electorate.algorithms.locmedboost import LocMedBoost
 from electorate.algorithms.medboost import AdaptiveRho, ConstantRho, LowestEdge
 from electorate.algorithms.protocol import Booster
-from electorate.estimators.classifier import RoundsClassifier
+from electorate.estimators.base import StopsEarly
+from electorate.estimators.classifier import ROUND_BY_ROUND, BoostedClassifier
 from electorate.families.rho_search import RhoSearch
 from electorate.theory import training as proved
 
@@ -24,7 +25,7 @@ class LocMedBoostOfReals(LocMedBoost):
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class LocMedBoostClassifier(RoundsClassifier):
+class LocMedBoostClassifier(BoostedClassifier, StopsEarly):
     """LocMedBoost for classes: boosting towards the largest smallest margin, with voters that may abstain.
 
     Figure 1 of [1]_ with the 0-1 cost on labels. For voters that always answer it is AdaBoost_rho: every step is
@@ -148,13 +149,14 @@ class LocMedBoostClassifier(RoundsClassifier):
     rho: float | str = "lowest_edge"
     nu: float = 0.1
     abstain: bool = False
+    scoring: str = "loss"
 
     _one_vs_rest = True
     _on_devices = True
     _guarantees = proved.Guarantees(proved.MEAN_EXP, proved.MARGIN_TARGET, proved.locmedboost)
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **RoundsClassifier._parameter_constraints,
+        **ROUND_BY_ROUND,
         "rho": [Interval(Real, -1, 1, closed="neither"), StrOptions(set(RULES))],
         "nu": [Interval(Real, 0, None, closed="neither")],
         "abstain": ["boolean"],

@@ -31,7 +31,6 @@ from electorate.model.float_model import FloatTrees, LinearSum, decision_of, num
 from electorate.model.stored_parameters import decode_parameters, encode_parameters
 from electorate.modelfile import Contents, expect, meta_value, require
 from electorate.threads import ThreadPool, count_jobs
-from electorate.training.fit import Undoing
 from electorate.training.lazy_inputs import in_memory_only, refuse_lazy, row_by_row
 from electorate.training.worker_data import NO_WEIGHT
 
@@ -51,7 +50,7 @@ def _has_stages(model: Any) -> bool:
 
 
 @dataclass(eq=False, repr=False)
-class PeerModel(Undoing, Certified, SavedModel):
+class PeerModel(Certified, SavedModel):
     """Subclasses define how targets are read and how raw numbers become predictions."""
 
     model: Any = "random_forest"

@@ -20,7 +20,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from electorate.algorithms.quadboost import BOUNDS, PENALTIES, Penalty, WeightRules, theory_lam
 from electorate.estimators.base import StopsEarly
-from electorate.estimators.classifier import RoundsClassifier
+from electorate.estimators.classifier import ROUND_BY_ROUND, BoostedClassifier
 from electorate.exact import UNITS
 from electorate.families.columns import Columns
 from electorate.families.pool import Pool
@@ -124,7 +124,7 @@ class QuadBoosted(StopsEarly):
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class QuadBoostClassifier(QuadBoosted, RoundsClassifier):
+class QuadBoostClassifier(QuadBoosted, BoostedClassifier):
     """QuadBoost: voters weighted by the quadratic risk, the mean of (y - f)^2, in closed form.
 
     Equations 6 to 9 and section 3.1 of [1]_. On a pool of voters (`Pool`, `Columns`) the cost of a round depends on
@@ -254,13 +254,14 @@ class QuadBoostClassifier(QuadBoosted, RoundsClassifier):
     """
 
     alpha_max: float | None = 0.1
+    scoring: str = "loss"
 
     _guarantees = proved.Guarantees(
         proved.QUADRATIC_RISK, "QuadBoost paper: the quadratic risk", proved.quadboost, loss=QUADRATIC
     )
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **RoundsClassifier._parameter_constraints,
+        **ROUND_BY_ROUND,
         **QuadBoosted._parameter_constraints,
         "lam": [Interval(Real, 0, None, closed="left"), StrOptions({"theory"})],
     }

@@ -25,7 +25,6 @@ from electorate.estimators.quadboost import QuadBoostClassifier
 from electorate.export.exported import Exported
 from electorate.families.columns import Columns
 from electorate.families.pool import Pool
-from electorate.families.wrapped import TakesInstances
 from electorate.training.callbacks import Callback, CallbackSupport, fit_context, reason_of
 from electorate.training.lazy_inputs import refuse_lazy
 from electorate.training.quad_path import Point, PoolProblem, points_along
@@ -37,7 +36,7 @@ MOST_SEARCHES = 1000  # rounds, by default, where each of them searches the fami
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class QuadBoostClassifierCV(TakesInstances, CallbackSupport, Certified, Exported, ClassifierMixin, BaseEstimator):
+class QuadBoostClassifierCV(CallbackSupport, Certified, Exported, ClassifierMixin, BaseEstimator):
     """QuadBoost with `lam`, `alpha_max` and the number of rounds chosen by cross-validation.
 
     On `Pool` and `Columns` a fold shares its work between all values; any other family is fitted once per value and

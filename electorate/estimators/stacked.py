@@ -26,7 +26,6 @@ from electorate.model import file_parts, files
 from electorate.model.files import NotStorableError
 from electorate.modelfile import Contents, expect, meta_value, require
 from electorate.registry import STACKED
-from electorate.training.fit import Undoing
 from electorate.training.lazy_inputs import refuse_lazy
 from electorate.training.worker_data import NO_WEIGHT
 
@@ -34,7 +33,7 @@ Named = list[tuple[str, Any]]
 
 
 @dataclass(eq=False, repr=False)
-class StackedModel(Undoing, Certified, _BaseComposition):
+class StackedModel(Certified, _BaseComposition):
     """Subclasses define how targets are read, how weights are found, and how predictions are combined."""
 
     estimators: Any = None

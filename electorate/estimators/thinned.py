@@ -29,14 +29,12 @@ from electorate.estimators.lpboost import one_of_many, share_link, vote_shares
 from electorate.estimators.voting import VotingClassifier
 from electorate.exact import Bools, Floats, Ints, on_grid
 from electorate.export.exported import Exported
-from electorate.families.wrapped import TakesInstances
 from electorate.model.decisions import Link
 from electorate.model.ensemble import Ensemble
 from electorate.model.foreign_ensemble import RowEnsemble
 from electorate.model.voter_outputs import Picks, VoterOutputs, count_rows, rows_of
 from electorate.theory.bounds import HINGE
 from electorate.theory.training import Guarantees
-from electorate.training.fit import Undoing
 from electorate.training.lazy_inputs import refuse_lazy
 from electorate.training.totally_corrective import (
     VoterMatrix,
@@ -248,7 +246,7 @@ def _without_voters(model: Any) -> Any:
 
 
 @dataclass(eq=False, repr=False)
-class ThinnedClassifier(TakesInstances, Undoing, Certified, Exported, VotingClassifier, BaseEstimator):
+class ThinnedClassifier(Certified, Exported, VotingClassifier, BaseEstimator):
     """An ensemble of few voters: fits an ensemble, then re-weights its voters on other rows and drops most of them.
 
     Parameters

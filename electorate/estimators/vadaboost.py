@@ -9,7 +9,8 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from electorate.algorithms.protocol import Booster
 from electorate.algorithms.vadaboost import VadaBoost
-from electorate.estimators.classifier import StagewiseClassifier
+from electorate.estimators.base import StopsEarly
+from electorate.estimators.classifier import BoostedClassifier, StagewiseClassifier
 from electorate.exact import AnyArray
 from electorate.modelfile import Contents, require
 from electorate.theory import training as proved
@@ -20,10 +21,15 @@ LAMS = tuple(k / 10 for k in range(11))  # that lam="auto" tries
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class Penalised(StagewiseClassifier):
+class Penalised(BoostedClassifier, StopsEarly):
     """Base class of VadaBoost and EBBoost: lam, and its choice."""
 
+    n_estimators: int = 50
+    learning_rate: float = 1.0
     lam: float | str = 0.5
+    scoring: str = "loss"
+
+    _on_devices = True
     _one_vs_rest = True
 
     @property

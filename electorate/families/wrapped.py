@@ -207,16 +207,6 @@ class Resampled(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
 # ---------------------------------------------------------------- instances, not classes
 
 
-class TakesInstances:
-    """An estimator whose parameter `estimator`, and the parameters of that, must not be classes."""
-
-    estimator: Any
-
-    def _validate_params(self) -> None:
-        refuse_classes(self.estimator, f"{type(self).__name__}.estimator")
-        super()._validate_params()  # type: ignore[misc]
-
-
 def refuse_classes(value: Any, name: str) -> None:
     """Look at a parameter and at what it holds: the items of lists, the parameters of estimators."""
     if isinstance(value, type):

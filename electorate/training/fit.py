@@ -1,14 +1,11 @@
 """Runs the tasks of a bench and sets the fitted attributes: one run, or one per class or candidate.
 
-Shared by all algorithms: resuming, watchers, callbacks, and the attributes of the model, which a
-failed fit restores.
+Shared by all algorithms: resuming, watchers, callbacks, and the attributes of the model.
 """
 
-import copy
 import warnings
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from typing import Any, Self
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from sklearn.utils import check_random_state
@@ -171,48 +168,3 @@ def warn_of_traps(model: Any) -> None:
             found = f"stumps have two leaves and do not tell {n_classes} classes apart (training error {error:.2f})"
             todo = "use deeper voters, for example Trees(3), or AdaBoostRClassifier, which fits one class at a time"
             warnings.warn(f"{name}: {found}: {todo}.", UserWarning, stacklevel=7)
-
-
-# ---------------------------------------------------------------- a fit that fails
-
-FOR_TEARDOWN = ("_callback_fit_ctx", "_skl_callbacks_to_teardown")  # scikit-learn's, looked at after fit
-
-
-class Undoing:
-    """Mixin of estimators: a fit that fails leaves the model unchanged."""
-
-    @contextmanager
-    def _undo_on_failure(self) -> Iterator[None]:
-        """A fit that fails or is interrupted leaves the model as it was, unless it could save some rounds."""
-        before = dict(self.__dict__)
-        try:
-            yield
-        except BaseException:
-            self._restore(before)
-            raise
-
-    def _restore(self, before: dict[str, Any]) -> None:
-        if self.__dict__.pop("_rescued", False):
-            return
-        needed = {name: value for name, value in self.__dict__.items() if name in FOR_TEARDOWN}
-        self.__dict__.clear()
-        self.__dict__.update(before | needed)
-
-    def _snapshot(self, **fitted: Any) -> Self:
-        """Return a copy with these attributes, as if fit had ended now."""
-        model = copy.copy(self)
-        model.__dict__.update(fitted)
-        return model
-
-    def _bare(self) -> Self:
-        """Return a copy without callbacks and marks of rows, to send to workers."""
-        model = copy.copy(self)
-        for name in (*FOR_TEARDOWN, "_skl_callbacks", "seen_"):
-            model.__dict__.pop(name, None)
-        return model
-
-    def __dask_tokenize__(self) -> Any:
-        """Parameters and fitted attributes: of a dataclass, Dask would take the fields alone."""
-        from dask.base import normalize_token
-
-        return normalize_token((type(self), vars(self)))
