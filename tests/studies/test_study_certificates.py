@@ -79,15 +79,6 @@ def test_the_bound_of_medians_is_that_of_the_certificate(monkeypatch):
     assert paid[0] + world.mean((margins[0] <= 0).astype(float)) == pytest.approx(proved)
 
 
-@pytest.mark.parametrize("depth", [2, 3])
-def test_trees_are_chosen_where_two_columns_matter_together(depth):
-    world, rng = worlds()["pairs"], np.random.default_rng(0)
-    models = [coverage._card(1, depth).fit(*world.draw(60, rng)) for _ in range(12)]
-    trees = [model for model in models if any("\n" in voter.to_text() for voter in model.estimators_)]
-    assert len(trees) >= 4
-    assert all(model.bound_ >= world.risk(model.predict(world.inputs)) for model in trees)
-
-
 def test_a_learner_that_reads_the_other_parts_is_right_in_all_parts_at_once():
     """Its function in each part is a function of the other parts, and has its least errors in all parts or in none."""
     rng = np.random.default_rng(1)
