@@ -82,18 +82,18 @@ def test_lines_of_code_are_counted_without_docstrings_and_comments() -> None:
 def test_packages_and_files() -> None:
     packages = {path.relative_to(PACKAGE).parts[0] for path in own_files() if path.parent != PACKAGE}
     assert len(packages) <= 17, sorted(packages)
-    assert len(own_files()) <= 298
+    assert len(own_files()) <= 296
 
 
 def test_code() -> None:
-    assert sum(code_lines(path.read_text()) for path in own_files()) <= 36_000
+    assert sum(code_lines(path.read_text()) for path in own_files()) <= 35_450
 
 
 def test_short_functions() -> None:
     """Functions of a few lines make a reader jump; helpers that are called once belong into their caller."""
     functions = nodes(ast.FunctionDef)
     short = [f for f in functions if f.body[-1].end_lineno - f.body[0].lineno + 1 - len(docstring_of(f)) <= SHORT]
-    assert len(short) <= 2110
+    assert len(short) <= 2060
 
 
 def test_names() -> None:
@@ -116,9 +116,9 @@ def test_method_resolution() -> None:
 @pytest.mark.parametrize(
     ("model", "limit"),
     [
-        (AdaBoostClassifier(Trees(4), n_estimators=3), 44),
-        (VadaBoostClassifier(n_estimators=3), 44),
-        (MedBoostRegressor(n_estimators=3), 45),
+        (AdaBoostClassifier(Trees(4), n_estimators=3), 42),
+        (VadaBoostClassifier(n_estimators=3), 42),
+        (MedBoostRegressor(n_estimators=3), 43),
     ],
 )
 def test_files_that_a_fit_visits(model: Any, limit: int) -> None:
