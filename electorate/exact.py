@@ -35,12 +35,12 @@ LARGE = 1000  # bits of an integer
 
 
 def exp(x: Value) -> Value:
-    """Of a number, or of each number of an array."""
+    """Return the exponential of a number, or of each number of an array."""
     return _of_each(kernels.exp_of, x) if isinstance(x, np.ndarray) else kernels.exp(float(x))
 
 
 def log(x: Value) -> Value:
-    """Of a number, or of each number of an array; of integers that are too large for floats too."""
+    """Return the logarithm of a number, or of each of an array; of integers that are too large for floats too."""
     if isinstance(x, np.ndarray):
         return _of_each(kernels.log_of, x)
     if isinstance(x, int) and x.bit_length() > LARGE:
@@ -92,7 +92,7 @@ def tanh(x: float) -> float:
 
 
 def atanh(x: float) -> float:
-    """Of numbers between -1 and 1."""
+    """Return the inverse hyperbolic tangent of numbers between -1 and 1."""
     size = abs(x)
     return math.copysign(0.5 * log1p(2.0 * size / (1.0 - size)), x)
 

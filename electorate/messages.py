@@ -44,7 +44,7 @@ class SplitArrays(Sequence[Split]):
 
     @classmethod
     def of(cls, splits: Sequence[Split], width: int = 0) -> "SplitArrays":
-        """The same splits; width: how many bins there are, where there may be no split."""
+        """Return the splits as arrays; width: how many bins there are, where there may be no split."""
         if isinstance(splits, cls):
             return splits
         numbers = np.array([(s.node, s.left, s.right, s.column, s.cut) for s in splits], dtype=np.int64).reshape(-1, 5)
@@ -84,7 +84,7 @@ class SplitArrays(Sequence[Split]):
         return last[3], last[4]
 
     def _find_known(self, levels: list["SplitArrays"], goes_to: Ints) -> Ints:
-        """Where the rows of the nodes of the growing tree go next here."""
+        """Return where the rows of the nodes of the growing tree go next here."""
         grown = [np.concatenate(parts) for parts in zip(*(level._ways() for level in levels), strict=True)]
         if levels and all(
             np.array_equal(some, every[: len(some)]) for some, every in zip(grown, self._ways(), strict=True)
@@ -165,7 +165,7 @@ class StoredHistogram:
 
 @dataclass(frozen=True)
 class BestThresholds:
-    """Of some nodes: the best threshold x <= cut, the first of equals. scores: weights that are right, or purities."""
+    """The best threshold x <= cut of some nodes, the first of equals. scores: weights that are right, or purities."""
 
     scores: AnyArray
     column: Ints
@@ -190,7 +190,7 @@ def histogram_here(histogram: Any) -> Ints:
 
 @dataclass
 class LeftSides:
-    """Of several splits, the histograms of the left children, and [split, side]: how many rows."""
+    """The histograms of the left children of several splits, and [split, side]: how many rows."""
 
     histograms: Any  # [split, label, column, bin], perhaps packed
     rows: Ints

@@ -79,7 +79,7 @@ def _is_special(mode: int | None) -> bool:
 
 @contextlib.contextmanager
 def replacing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
-    """As `writing`, for regular files only: OSError for a device or a pipe."""
+    """Open a file as `writing`, for regular files only: OSError for a device or a pipe."""
     target = os.path.realpath(os.fsdecode(path))
     mode = _mode(target)
     if _is_special(mode):

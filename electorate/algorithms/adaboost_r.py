@@ -31,7 +31,7 @@ class AdaBoostR(Booster):
         return 1
 
     def step(self, sums: Ints, outputs: Floats) -> Step:
-        """From mu, eq. 8. A voter with infinite outputs has the step 0 and still moves the weights."""
+        """Return the step from mu, eq. 8. A voter with infinite outputs has the step 0 and still moves the weights."""
         share = relative_awards(outputs)
         weight = sums / int(sums.sum())
         mu = float(ordered_sum(weight * share.T))
@@ -63,7 +63,7 @@ class AdaBoostR(Booster):
 
 
 def coded(outputs: Floats) -> Floats:
-    """Where some outputs are infinite, they count as +-1 and the others as 0."""
+    """Return outputs: where some are infinite, they count as +-1 and the others as 0."""
     infinite = np.isinf(outputs)
     return np.where(infinite, np.sign(outputs), 0.0) if np.any(infinite) else outputs
 

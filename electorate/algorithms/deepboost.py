@@ -35,7 +35,7 @@ class DeepBoost(Booster):
         return (LossSlope(loss=self.loss), LossValue(loss=self.loss))
 
     def stored(self, outputs: Floats) -> Floats:
-        """From -1 to 1."""
+        """Return the outputs to store, from -1 to 1."""
         largest = float(np.abs(outputs).max(initial=0.0))
         return outputs / largest if largest > 1 else outputs
 

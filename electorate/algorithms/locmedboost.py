@@ -24,7 +24,7 @@ ADABOOST = ConstantRho(0.0)
 
 @dataclass(frozen=True)
 class LocMedBoost(ExponentialBooster):
-    """For two labels. rule: rho from the edge, the lowest edge so far and the lowest award of the voter."""
+    """LocMedBoost for two labels. rule: rho from the edge, the lowest edge so far and the lowest award of the voter."""
 
     rule: Any = ADABOOST
 
@@ -32,7 +32,7 @@ class LocMedBoost(ExponentialBooster):
         raise TypeError("the steps of LocMedBoost come with the search, which knows the edges of earlier rounds")
 
     def stored(self, outputs: Floats) -> Floats:
-        """From -1 to 1."""
+        """Return the outputs to store, from -1 to 1."""
         largest = float(np.abs(outputs).max(initial=0.0))
         return outputs / largest if largest > 1 else outputs
 

@@ -65,7 +65,7 @@ def log_slope(loss: Any, v: Floats) -> Floats:
 
 
 def slope_at(loss: Any, v: float) -> float:
-    """The same at one point."""
+    """Return the slope at one point."""
     return float(log_slope(loss, np.array([v]))[0])
 
 

@@ -57,7 +57,7 @@ class Normalised:
         return float(rho - np.sum(self.cap[missing > 0] * missing[missing > 0]))
 
     def rho(self, margins: Floats) -> float:
-        """Where examples with smaller margins may hold all the weight: the objective's slope in rho changes sign."""
+        """Return the rho below which examples may hold all the weight: the objective's slope in rho changes sign."""
         order = np.argsort(margins, kind="stable")
         held = np.cumsum(np.minimum(self.cap, 1.0)[order])
         return float(margins[order[min(int(np.searchsorted(held, 1.0 - 1e-12)), len(order) - 1)]])

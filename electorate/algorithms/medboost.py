@@ -16,7 +16,7 @@ from electorate.exact import on_grid
 
 @dataclass(frozen=True)
 class ConstantRho:
-    """The same rho in every round."""
+    """A rule with the same rho in every round."""
 
     rho: float
 

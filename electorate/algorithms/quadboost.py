@@ -34,7 +34,7 @@ class Penalty:
         return float(kernels.quad_weight(*self.numbers, pull, eta))
 
     def drop(self, c: float, eta: float, old: float, new: float) -> float:
-        """By how much the objective falls when the weight goes from old to new: g(old) - g(new).
+        """Return by how much the objective falls when the weight goes from old to new: g(old) - g(new).
 
         g(a) = eta a^2 - 2 a (c + old eta) + cost(a); c: the correlation with the residual, this voter included.
         """

@@ -25,7 +25,7 @@ class PenalisedWeight(Channel):
         return Formula(formulas.PENALISED, floors.log_mean, self.lam, exp(floors.each[0]))
 
     def growth(self, gain: float) -> float:
-        """Where e/Z is c times what it was, u is at most c or c^2 times."""
+        """Return the growth of u: where e/Z is c times what it was, u is at most c or c^2 times."""
         return max(-gain, -2 * gain)
 
 

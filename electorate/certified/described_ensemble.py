@@ -53,7 +53,7 @@ class _Nodes:
         self.offsets = [0]
 
     def add(self, chain: Sequence[tuple[BinTest, bool, Bins]], inside: int, outside: int) -> None:
-        """Where a test turns out as it should, the chain goes on to its next node; elsewhere it ends in a leaf."""
+        """Add a chain: where a test turns out as it should it goes on to the next node; elsewhere it ends in a leaf."""
         for number, (test, holds, bins) in enumerate(chain):
             here = 2 * number  # the node before last, or the root
             on, off = here + 2, here + 1

@@ -124,7 +124,7 @@ def _code(tests: PriorTests, options: PriorOptions, head: float, none: float = C
 
 
 def _without_votes(rows: CountedExamples, tests: PriorTests, options: PriorOptions, head: float) -> Opening:
-    """From the default class, which is named too; it decides ties."""
+    """Return the start from the default class, which is named too; it decides ties."""
     default = int(np.argmax(np.bincount(rows.labels, minlength=options.n_classes)))
     votes = np.zeros((rows.n_rows, options.n_classes))
     votes[:, default] = DEFAULT
@@ -140,7 +140,7 @@ def _with_votes(
     options: PriorOptions,
     head: float,
 ) -> list[Opening]:
-    """From the first 1, 2, 4, ... voters of the prior. A unit is half of their median step.
+    """Return the starts from the first 1, 2, 4, ... voters of the prior. A unit is half of their median step.
 
     counted: the rows that count, and which of them have a class.
     """

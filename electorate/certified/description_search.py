@@ -285,7 +285,7 @@ class DescriptionSearch:
 
 @dataclass(frozen=True)
 class DescriptionPrices:
-    """In errors: of each test, each pair of votes, each weight. rate: errors per bit.
+    """Prices in errors of each test, each pair of votes, each weight. rate: errors per bit.
 
     by_pair: [inside, outside], nobody last; infinite where both are the same.
     """

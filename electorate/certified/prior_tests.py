@@ -61,7 +61,7 @@ class PriorTests:
 
     @property
     def column(self) -> Ints:
-        """Of each test."""
+        """Return the column of each test."""
         return np.array([test.column for test in self.tests], dtype=np.int64)
 
     @property

@@ -68,7 +68,7 @@ class ScannedData:
 
     @contextmanager
     def by_line(self) -> Iterator[None]:
-        """As for a table in memory; errors of scans have their place already."""
+        """Leave errors as they are, unlike a table in memory: errors of scans have their place already."""
         yield
 
 

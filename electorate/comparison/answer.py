@@ -164,7 +164,7 @@ def _sure(facts: AnswerFacts) -> str:
 
 
 def _rare(facts: AnswerFacts) -> list[str]:
-    """Where a class is rare, what the error does not show."""
+    """Return what the error does not show where a class is rare."""
     n_classes = len(facts.classes)
     if not n_classes or min(facts.shares) * n_classes / 2 >= RARE or "auc" not in facts.ranking.chosen.estimate.bounds:
         return []
@@ -186,7 +186,7 @@ def _confused(facts: AnswerFacts) -> list[str]:
 
 
 def _threshold(facts: AnswerFacts) -> list[str]:
-    """Where the metric wants another decision than the more probable class."""
+    """Return what to do where the metric wants another decision than the more probable class."""
     threshold = facts.ranking.chosen.recipe.threshold
     if threshold == 0.5 or len(facts.classes) != 2:
         return []
@@ -223,7 +223,7 @@ def value_of(line: Line, metric: Metric) -> str:
 
 
 def _source(facts: AnswerFacts) -> str:
-    """Where the numbers are from, and what they assume."""
+    """Return where the numbers are from, and what they assume."""
     n_rows, held = facts.ranking.n_rows, facts.held_out
     is_exact = held is not None and held.get("bound") is not None and facts.metric.name == "error"
     what = "Estimates are" if is_exact else "Estimates and the limit are"

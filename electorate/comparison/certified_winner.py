@@ -46,7 +46,7 @@ class CertifiedWinner:
 
     @property
     def bound(self) -> float:
-        """With probability 1 - delta, the risk of `model` is at most this, although the rows chose it."""
+        """The bound: with probability 1 - delta the risk of `model` is at most this, although the rows chose it."""
         return float(self.model.bound_)
 
     @property

@@ -65,7 +65,7 @@ class Choice:
 
 @dataclass(frozen=True)
 class Fitted:
-    """Of each draw and candidate: the place of the temperature, the criterion, and the cut."""
+    """What is fitted to each draw and candidate: the place of the temperature, the criterion, and the cut."""
 
     place: Ints
     criterion: Floats
@@ -229,7 +229,7 @@ class Chooser:
         return replace(stack, temperature=temperature, cut=cut, loss=loss)
 
     def _temperature_of(self, decision: Floats, weight: Floats, n_drawn: float) -> float:
-        """From the grid, walking down from 1: the log loss is convex."""
+        """Return the temperature from the grid, walking down from 1: the log loss is convex."""
         rows, weight = np.arange(len(weight)), weight / weight.sum()
         margin = float(weight @ self._margins(decision, np.abs(decision) < -ABSENT)) / (n_drawn + 2)
 

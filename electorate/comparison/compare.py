@@ -301,14 +301,14 @@ def _target_of(X: Any, y: Any, target: str | None) -> tuple[Any, Any]:
 
 
 def _fitting_processes(wanted: int, rows: Rows) -> int:
-    """As many as the tables of fit into memory, at least one."""
+    """Return the number of processes whose tables fit into memory, at least one."""
     matrix, free = rows.matrix, free_memory()
     size = matrix.nbytes if isinstance(matrix, np.ndarray) else matrix.data.nbytes + matrix.indices.nbytes
     return wanted if free is None else max(1, min(wanted, int(free // max(1, COPIES * size))))
 
 
 def _shows_progress(progress: bool | None) -> bool:
-    """By default on terminals and in notebooks."""
+    """Return whether to show progress; by default on terminals and in notebooks."""
     if progress is not None:
         return progress
     stream = sys.stderr

@@ -114,7 +114,7 @@ def evaluate(
 def _choices(
     chooser: Chooser, rules: list[Rule], n_draws: int, rng: np.random.Generator
 ) -> Iterator[tuple[list[list[Choice]], list[Ints]]]:
-    """Of each draw: [stage, rule] what is chosen, and [stage] the rows that measure it."""
+    """Return for each draw: [stage, rule] what is chosen, and [stage] the rows that measure it."""
     block = max(1, int(BLOCK_CELLS // chooser.table.n_rows))
     stages = _stages(chooser)
     for start in range(0, n_draws, block):

@@ -85,7 +85,7 @@ class Plan:
 
     @cached_property
     def candidates(self) -> list[Candidate]:
-        """In the order in which they are tried: wave by wave, and the algorithms of a wave in their order."""
+        """Candidates in the order in which they are tried: wave by wave, the algorithms of a wave in their order."""
         listed = [
             (algorithm.wave_of(setting), number, setting)
             for number, algorithm in enumerate(self.algorithms)
@@ -163,7 +163,7 @@ class FitRunner:
         return Tested(scores, size_of(model), fitted - started, passed)
 
     def _smaller(self, setting: Setting, n_rows: int) -> Setting:
-        """With fewer rows than in the last level trees are less deep, so that their leaves have as many rows."""
+        """Return the setting for fewer rows than in the last level: less deep trees, with as many rows in a leaf."""
         depth_less = max(0, round(math.log2(self._most / n_rows)))
         if not depth_less or not isinstance(setting.get(DEPTH), int):
             return setting
@@ -202,7 +202,7 @@ def staged_scores(
 
 
 def _at(passes: Any, stages: list[int]) -> list[Any]:
-    """Of the outputs round by round, copies of those after so many rounds; of the last where there were fewer."""
+    """Return copies of the outputs after so many rounds; of the last where there were fewer."""
     if stages == [0]:
         return list(passes)
     wanted, kept, last = set(stages), {}, None

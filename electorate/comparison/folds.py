@@ -116,7 +116,7 @@ class Splits:
 
     @cached_property
     def places(self) -> list[tuple[int, Parts]]:
-        """Of every split, in order: its level, and its rows."""
+        """The level and the rows of every split, in order."""
         return [(level, parts) for level, splits in enumerate(self.levels) for parts in splits]
 
     def numbers(self, level: int) -> range:

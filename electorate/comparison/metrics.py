@@ -117,7 +117,7 @@ def _ranking_errors(scored: Scored) -> Floats:
 
 
 def _share_below(scores: Floats, others: Floats, weight: Floats) -> Floats:
-    """For each score, the weight of the others below it, and half of that of equals."""
+    """Return for each score the weight of the others below it, and half of that of equals."""
     order = np.argsort(others, kind="stable")
     total = np.concatenate([[0.0], np.cumsum(weight[order])])
     ordered = others[order]

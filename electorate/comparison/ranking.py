@@ -197,7 +197,7 @@ class Ranker:
         return self.plan.algorithm(int(self.columns.candidates[choice.members[0]]))
 
     def _picks(self, models: list[Line], best: Line, is_worse: set[str], baseline: Line | None) -> dict[str, Line]:
-        """Among the models that are nearly as good, or else tie with the best: the fastest and the most readable.
+        """Return the fastest and the most readable of the models that are nearly as good, or else tie with the best.
 
         They keep half of the lead over the baseline: where a class is rare, it may be less than a point.
         """
@@ -216,7 +216,7 @@ class Ranker:
         return picks
 
     def _confused(self, choice: Choice) -> tuple[int, int] | None:
-        """Of several classes, the pair that a model mixes up most often."""
+        """Return the pair of classes that a model mixes up most often."""
         if self.plan.n_classes <= 2:
             return None
         called = np.argmax(self.chooser.decision(choice), axis=1)

@@ -73,7 +73,7 @@ class Refits:
 
     @property
     def drawn_from(self) -> str:
-        """Where the rows come from, if they are a sample."""
+        """Return where the rows come from, if they are a sample."""
         return ""
 
     def describe(self) -> dict[str, int]:

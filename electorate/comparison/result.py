@@ -144,7 +144,7 @@ class Comparison:
             self._write(journal)
 
     def _fit_quickly(self) -> None:
-        """Where there was no time for any fit: a linear model on few rows, in this process."""
+        """Fit a linear model on few rows in this process, where there was no time for any fit."""
         if self.failed and not self.schedule.late:
             raise ValueError(self._why_nothing())
         self.notes += self._failures()
@@ -183,7 +183,7 @@ class Comparison:
         return n_draws >= FEWEST_DRAWS and self.limits.left < self._reserve(self.results, self.costs)
 
     def _refit_seconds(self, candidates: list[int], costs: Costs, tests: bool = True) -> float:
-        """Of these candidates on all rows, and before on those that are not held out."""
+        """Return the seconds of fits of these candidates on all rows, and before on those that are not held out."""
         rows = [self.refits.n_rows] + ([len(self.refits.parts[0])] if tests and self.refits.n_test else [])
         return sum(costs.predict(c, n_rows) or 0.0 for c in candidates for n_rows in rows)
 
@@ -271,7 +271,7 @@ class Comparison:
         return sorted(self._folds_of_dropped())
 
     def _folds_of_dropped(self) -> dict[str, int]:
-        """In how many folds they were tested; 0 for those that left in a screening."""
+        """Return in how many folds dropped candidates were tested; 0 for those that left in a screening."""
         elsewhere = {line.name for line in self.ranking.lines} | set(self.failed) | set(self.not_run)
         numbers, found = self.schedule.splits.numbers(self.level), dict[str, int]()
         for candidate in {fit.candidate for fit in self.results}:
@@ -465,7 +465,7 @@ class Comparison:
 
 
 def _finite(value: Any) -> Any:
-    """The same with None for numbers that JSON has not."""
+    """Return the value with None for numbers that JSON does not have."""
     if isinstance(value, dict):
         return {key: _finite(each) for key, each in value.items()}
     if isinstance(value, list | tuple):

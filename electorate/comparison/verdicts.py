@@ -205,7 +205,7 @@ def _degrees(share: Floats) -> float:
 
 
 def covariance(losses: Floats, share: Floats) -> Floats:
-    """Of the weighted mean losses, by leaving out one row at a time: this exposes rows of dominating weight."""
+    """Return the covariance of the weighted mean losses, by leaving out one row at a time: this exposes heavy rows."""
     influence = (losses - (losses @ share)[:, None]) * (share / np.maximum(1 - share, 0.5))
     heaviest = int(np.argmax(share))
     if share[heaviest] > 0.5:  # the residual of such a row is inexact, or 0
@@ -221,7 +221,7 @@ def _variances(plain: Floats) -> Floats:
 
 
 def _smallest_contrasts(losses: Floats, share: Floats) -> Floats:
-    """For each model, one more row on which it alone errs: how much that would move its mean.
+    """Return how much one more row on which a model alone errs would move its mean.
 
     It counts as much as a typical row (root mean square) of those that separate it from the nearest other model. With
     this term a few rows without a counterexample do not have a variance of 0 (the adjustment of Agresti and Min 2005

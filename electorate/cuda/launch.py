@@ -64,7 +64,7 @@ def tree_arguments(tree: Tree) -> tuple[Any, ...]:
 
 
 def block_arguments(block: Any) -> tuple[Any, ...]:
-    """Of an array [row, column] of any strides."""
+    """Return the arguments of a kernel for an array [row, column] of any strides."""
     return block, *(np.int64(stride // block.itemsize) for stride in block.strides), np.int64(len(block))
 
 

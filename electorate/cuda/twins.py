@@ -72,7 +72,7 @@ def keys_of(scores: Any) -> Any:
 
 
 def scores_of(criterion: int, left: Any, totals: Any) -> Any:
-    """Of thresholds with the weights left[label, ...] on their left: the weight that is right, or keys of purities."""
+    """Return the scores of thresholds by the weights left[label, ...]: the weight that is right, or purities' keys."""
     right = totals - left
     if criterion == 0:
         return np.where(left.argmax(axis=0) == right.argmax(axis=0), -1, left.max(axis=0) + right.max(axis=0))

@@ -64,7 +64,7 @@ class Max:
 
 
 class Min(Max):
-    """The same by the minimum; for a boolean, whether it holds everywhere."""
+    """A request for the minimum; for a boolean, whether it holds everywhere."""
 
     choose: ClassVar[np.ufunc] = np.minimum
 

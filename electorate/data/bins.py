@@ -183,7 +183,7 @@ def _distinct(values: Floats, weights: Ints) -> tuple[Floats, Ints]:
 
 @dataclass(frozen=True)
 class Bins:
-    """Where every column is cut. Bin b of a column holds edges[b-1] < x <= edges[b]; the last bin is missing."""
+    """The cuts of every column. Bin b of a column holds edges[b-1] < x <= edges[b]; the last bin is missing."""
 
     edges: list[Floats]  # per column; a category column's are .5, 1.5, ...
     categories: dict[int, Categories]  # of the category columns
@@ -227,7 +227,7 @@ class Bins:
         )
 
     def among(self, columns: Bools) -> "Bins":
-        """The same bins with no value in the other columns, so that no split uses them."""
+        """Return the bins with no value in the other columns, so that no split uses them."""
         some = replace(
             self,
             categories={j: known for j, known in self.categories.items() if columns[j]},
@@ -347,7 +347,7 @@ def _sketch_columns(
 def _sketch_there(
     table: Table, weights: Ints, columns: Sequence[int], capacity: int, limit: int, pool: ThreadPool, device: Device
 ) -> tuple[Sketch, ...] | None:
-    """The same on a device; None where the table is not one of floats, or a number is infinite."""
+    """Sketch columns on a device; None where the table is not one of floats, or a number is infinite."""
     parts = float_parts(table)
     if parts is None or not table.n_rows:
         return None

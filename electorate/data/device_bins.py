@@ -80,7 +80,7 @@ def distinct_values(parts: list[Any], weights: Any, column: int, capacity: int, 
 
 
 def hashes_there(values: Any) -> Any:
-    """As kernels.hash_values."""
+    """Return the hashes of kernels.hash_values, computed on a device."""
     z = values.view(np.uint64)
     z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)

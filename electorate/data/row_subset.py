@@ -119,7 +119,7 @@ def _own_polars(X: Any, known: Known, polars: Any) -> tuple[Any, Known]:
 
 
 def _own_dictionary(column: Any, known: Any) -> tuple[Any, list[Any]]:
-    """The same for a column of pyarrow."""
+    """Return a column of pyarrow with its own dictionary."""
     import pyarrow
     from pyarrow import compute
 

@@ -47,7 +47,7 @@ class Weights:
 
     @property
     def shares(self) -> Floats:
-        """In proportion to the weights; scaling all weights by a power of two does not change them."""
+        """Return shares in proportion to the weights; scaling all weights by a power of two does not change them."""
         return self.times.astype(np.float64) if self.real is None else self.real * self.times
 
     @property

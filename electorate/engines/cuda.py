@@ -223,7 +223,7 @@ class CudaEngine(LocalShards, Engine):
 
 
 def sort_there(examples: Examples, device: Device) -> tuple[Any, NDArray[np.int64], Weights]:
-    """As `sort_by_label` of all rows; the order is on the device, and rows of a label may be in any order."""
+    """Sort all rows by label, as `sort_by_label`; the order is on the device, and rows of a label are in any order."""
     xp, weights = device.xp, examples.weights
     labels = xp.asarray(examples.labels.astype(np.uint16))
     if weights.real is None and len(labels) and weights.times.min() == weights.times.max() > 0:

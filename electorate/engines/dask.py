@@ -60,7 +60,7 @@ class Sent:
 
 @dataclass(frozen=True)
 class Answer:
-    """Of an actor: Dask does not look inside, and sends its arrays as they are, without copies."""
+    """The answer of an actor: Dask does not look inside, and sends its arrays as they are, without copies."""
 
     value: Any
 
@@ -120,7 +120,7 @@ class WorkerActor:
 
 
 def fingerprint() -> str:
-    """Of what the bits of a model depend on beside the data: NumPy's version, and its exp on this processor."""
+    """Return what the bits of a model depend on beside the data: NumPy's version, and its exp on this processor."""
     from electorate import __version__
 
     values = np.ascontiguousarray(np.linspace(-700.0, 40.0, 20011))
@@ -191,7 +191,7 @@ def this_client() -> Client:
 
 
 def partitions_by_worker(client: Client, tasks: list[list[Any]]) -> dict[str, list[list[Future]]]:
-    """By the worker that holds them, the partitions of every list; of several, the one that has the fewest yet.
+    """Return the partitions of every list by the worker that holds them; of several, the one that has the fewest yet.
 
     Waits until Dask has computed all partitions, however long that takes.
     """

@@ -36,7 +36,7 @@ class Reach:
 
     @classmethod
     def of(cls, eps: float, low: float, high: float) -> "Reach":
-        """For targets from low to high; in between, rounding decides."""
+        """Return the reach for targets from low to high; in between, rounding decides."""
         rounding = 1e-14 * (abs(low) + abs(high))
         return cls(eps, 2 * eps * (1 - 1e-14) - rounding, 2 * eps * (1 + 1e-14) + rounding)
 
@@ -48,7 +48,7 @@ class Reach:
 
 @dataclass
 class Hunt:
-    """For the best window of one leaf: it ends in one of the cells lows[i] < target <= highs[i]."""
+    """The search for the best window of one leaf: it ends in one of the cells lows[i] < target <= highs[i]."""
 
     reach: Reach
     lows: Array
@@ -71,7 +71,7 @@ class Hunt:
 
     @property
     def points(self) -> Array:
-        """Where sums are needed: both ends of the cells, and how far windows that end there go back."""
+        """Return where sums are needed: both ends of the cells, and how far windows that end there go back."""
         if self.done:
             return np.empty(0)
         return np.concatenate([self.lows, self.highs, self.lows - self.reach.far, self.highs - self.reach.near])
@@ -108,7 +108,7 @@ class Hunt:
         return best
 
     def _settle(self, cell: int, ranges: Array, fetched: Fetched) -> tuple[int, Window] | None:
-        """Of one cell: the weight and the ends of its best window."""
+        """Return the best window of one cell, with its weight."""
         targets, weights, following = fetched
         begins = len(self.lows) + cell
         last, last_weight = _inside(targets, weights, ranges[cell])
@@ -144,11 +144,11 @@ class LeafRows:
     weights: Ints
 
     def mass(self, points: list[Array]) -> list[Ints]:
-        """Of every leaf, [weight or distinct targets, point] up to each of its points."""
+        """Return for every leaf [weight or distinct targets, point] up to each of its points."""
         return [mass for mass, _ in self._up_to(points)]
 
     def between(self, ranges: list[Array]) -> list[Fetched]:
-        """Of every leaf, what lies in its ranges, and the next target after each."""
+        """Return for every leaf what lies in its ranges, and the next target after each."""
         following = [after for _, after in self._up_to([np.ascontiguousarray(mine[:, 1]) for mine in ranges])]
         apart = [_apart(mine) for mine in ranges]
         arguments = self.leaf, self.targets, self.weights, np.concatenate(apart), _ends(apart)
@@ -161,7 +161,7 @@ class LeafRows:
         return [(targets[here], weights[here], after) for here, after in zip(mine, following, strict=True)]
 
     def _up_to(self, points: list[Array]) -> list[tuple[Ints, Array]]:
-        """Of every leaf, [weight or distinct targets, point] up to each of its points, and the next target."""
+        """Return for every leaf [weight or distinct targets, point] up to each of its points, and the next target."""
         order = [np.argsort(mine, kind="stable") for mine in points]
         ends = _ends(points)
         ascending = np.concatenate([mine[at] for mine, at in zip(points, order, strict=True)])
@@ -175,12 +175,12 @@ class LeafRows:
 
 
 def _ends(parts: list[Array]) -> Ints:
-    """Where the part of each leaf begins, and the end."""
+    """Return where the part of each leaf begins, and the end."""
     return np.cumsum([0, *(len(part) for part in parts)])
 
 
 def _apart(ranges: Array) -> Array:
-    """The same ranges in ascending order, those that overlap as one."""
+    """Return the ranges in ascending order, those that overlap as one."""
     ranges = ranges[ranges[:, 1] > ranges[:, 0]]
     ranges = ranges[np.argsort(ranges[:, 0], kind="stable")]
     highest = np.maximum.accumulate(ranges[:, 1]) if len(ranges) else ranges[:, 1]
@@ -214,7 +214,7 @@ def hunt(n_leaves: int, eps: float, low: float, high: float, mass: Mass, between
 
 @dataclass
 class Halving:
-    """For the weighted median of one leaf, low < target <= high. under: the weight and the targets up to low."""
+    """The search for the weighted median of one leaf, low < target <= high. under: weight and targets up to low."""
 
     low: float
     high: float

@@ -66,7 +66,7 @@ class RowEngine(Engine):
         return super().advance(booster, change, floors, search)
 
     def weights(self) -> NDArray[np.float64]:
-        """Of all rows, summing to 1, in full precision: a voter gets also what is too light for the grid.
+        """Return the weights of all rows, summing to 1, in full precision: also those that are too light for the grid.
 
         Rows that are left out have weight 0.
         """

@@ -61,7 +61,7 @@ class Nodes:
         self.arrays.low[ROOT], self.arrays.starts[ROOT] = 0, starts
 
     def restart(self) -> "Nodes":
-        """With the root alone."""
+        """Return the nodes with the root alone."""
         self.arrays.low[1:] = -1
         return self
 
@@ -264,7 +264,7 @@ class Shard:
         roots: NDArray[Any],
         clear: bool,
     ) -> int:
-        """The same for channels that kernels cannot compute, block by block."""
+        """Advance channels that kernels cannot compute, block by block."""
         if change is not None:
             self.apply(booster, change)
         wrong, channels = 0, booster.channels
@@ -338,7 +338,7 @@ class Shard:
         return self.votes.edges(np.where(self.votes.award(number) > 0, units, -units), self.times)
 
     def along(self, booster: Booster, number: int, size: float, floors: Floors) -> NDArray[np.int64]:
-        """Of a stored voter after one more step: the sum of the weights, and of weight times award."""
+        """Return the sum of the weights, and of weight times award, of a stored voter after one more step."""
         assert self.votes is not None
         channel = booster.channels[0].values(self.state + self.votes.gains(number, size), floors, None)
         grid = np.empty_like(self.grid)
@@ -635,7 +635,7 @@ def encode_bundled(
 
 
 def build_plain_shard(examples: Examples, bins: Bins) -> Shard:
-    """Of all rows, every column by itself: codes that do not depend on which rows come first."""
+    """Build a shard of all rows, every column by itself: codes that do not depend on which rows come first."""
     order, starts, weights = sort_by_label(examples, 0, examples.table.n_rows)
     return Shard(encode_rows(examples, bins, 0, examples.table.n_rows, order), starts, weights, bins.width)
 
@@ -721,7 +721,7 @@ def _encode(
 def _encode_array(
     bins: Bins, group: EdgeGroup, array: NDArray[Any], places: NDArray[np.int64], codes: NDArray[Any]
 ) -> bool:
-    """As `_encode`, for an array [row, column] that kernels read in place; False if a number is infinite."""
+    """Encode an array [row, column] that kernels read in place; False if a number is infinite."""
     n_rows, n_columns = array.shape
     rows, at_once = block_rows(n_columns), max(1, CELLS_PER_CALL // max(1, n_columns))
     buffers = np.empty((n_columns, rows)), np.empty(rows, dtype=np.int32)

@@ -132,7 +132,7 @@ class TargetShard(Shard):
         return self.row_numbers().reshape(-1).view(kind)
 
     def want_targets(self, low: float, high: float) -> None:
-        """From now on sums of the target too, as shares of the way from low to high."""
+        """Sum the target too from now on, as shares of the way from low to high."""
         self.summed_targets = SummedTargets(self.y, low, high)
 
     def mass(self) -> int:
@@ -142,7 +142,7 @@ class TargetShard(Shard):
     # ------------------------------------------------------------ weights and sums
 
     def lightest(self, alpha: float = 0.0) -> tuple[float, float]:
-        """After a step of alpha, the lowest number of the state, and minus the logarithm of the largest weight.
+        """Return the lowest number of the state after a step of alpha, and minus the logarithm of the largest weight.
 
         They differ where sample weights are not whole: a row that weighs little must not set the grid of the others.
         """
@@ -282,24 +282,24 @@ class TargetShard(Shard):
         return super().partition(tree)
 
     def leaf_of_rows(self, splits: Sequence[Split], leaves: list[int]) -> NDArray[np.int32]:
-        """As for any shard; those of the last tree are stored, since its values and its predictions both need them."""
+        """Return the leaves of rows; those of the last tree are stored, for its values and its predictions."""
         tree = SplitArrays.of(splits)
         if self.last_leaves is None or self.last_leaves[1] != leaves or not self.last_leaves[0].same_as(tree):
             self.last_leaves = tree, leaves, super().leaf_of_rows(tree, leaves)
         return self.last_leaves[2]
 
     def leaf_targets(self, splits: Sequence[Split], leaves: list[int]) -> LeafTargets:
-        """Of every leaf, the targets in order and their weights."""
+        """Return the targets of every leaf in order and their weights."""
         found = LeafTargets(np.empty_like(self.y), np.empty_like(self.grid), np.empty(len(leaves), dtype=np.int64))
         kernels.targets_by_leaf(self.leaf_of_rows(splits, leaves), self.y, self.grid, found.n_rows, *found[:2])
         return found
 
     def leaf_mass(self, splits: Sequence[Split], leaves: list[int], points: list[Array]) -> list[NDArray[np.int64]]:
-        """Of every leaf, [weight or distinct targets, point] up to each of its points."""
+        """Return for every leaf [weight or distinct targets, point] up to each of its points."""
         return self._leaf_rows(splits, leaves).mass(points)
 
     def leaf_between(self, splits: Sequence[Split], leaves: list[int], ranges: list[Array]) -> list[Fetched]:
-        """Of every leaf, what lies in its ranges."""
+        """Return for every leaf what lies in its ranges."""
         return self._leaf_rows(splits, leaves).between(ranges)
 
     def _leaf_rows(self, splits: Sequence[Split], leaves: list[int]) -> LeafRows:
@@ -406,7 +406,7 @@ class TargetShard(Shard):
         return float(award.min(initial=np.inf)), float(award.max(initial=-np.inf))
 
     def moments(self, alpha: float, floor: float, most: float) -> Moments:
-        """Of the awards, under the weights after a step of alpha."""
+        """Return the moments of the awards, under the weights after a step of alpha."""
         assert self.award is not None
         if alpha == 0 and self.unit and most == 1 and self.fresh == floor:  # what is on the grid already
             right, wrong = kernels.sum_signs(self.grid, self.award)

@@ -39,7 +39,7 @@ def ends(parts: list[tuple[float, float]]) -> tuple[float, float]:
 
 
 def lowest(parts: list[tuple[float, float]]) -> tuple[float, float]:
-    """Of each."""
+    """Return the minimum of each of the two numbers of the shards."""
     one, other = zip(*parts, strict=True)
     return min(one), min(other)
 
@@ -118,7 +118,7 @@ class TargetEngine(Grower):
         self._settle()
 
     def want_targets(self, low: float, high: float) -> None:
-        """From now on sum the target too, as a share of the way from low to high."""
+        """Sum the target too from now on, as a share of the way from low to high."""
         self.call("want_targets", low, high)
 
     def counts(self) -> NDArray[np.int64]:
@@ -145,7 +145,7 @@ class TargetEngine(Grower):
         return np.asarray(self.call("leaf_rows", splits, leaves).sum(axis=1))
 
     def leaf_targets(self, splits: Sequence[Split], leaves: list[int]) -> LeafTargets:
-        """Of every leaf, the targets in order and their weights."""
+        """Return the targets of every leaf in order and their weights."""
         found: LeafTargets = self.call("leaf_targets", splits, leaves)
         return found
 
@@ -158,7 +158,7 @@ class TargetEngine(Grower):
         return np.array([(np.nan, np.nan) if ends is None else ends for ends in found])
 
     def leaf_medians(self, splits: Sequence[Split], leaves: list[int]) -> list[float | None]:
-        """Of every leaf the weighted median of its targets, of two the lower; few rows travel."""
+        """Return for every leaf the weighted median of its targets, of two the lower; few rows travel."""
         return medians(len(leaves), *self._span(), *self._leaf_calls(splits, leaves))
 
     def _span(self) -> tuple[float, float]:
@@ -211,7 +211,7 @@ class TargetEngine(Grower):
         return found
 
     def moments(self, alpha: float, most: float) -> Moments:
-        """Of the awards, under the weights after a step of alpha."""
+        """Return the moments of the awards, under the weights after a step of alpha."""
         floor = self.floor if alpha == 0 else self.call("lightest", alpha)[1]
         found: Moments = self.call("moments", alpha, floor, most)
         return found
@@ -251,7 +251,7 @@ class LocalTargets(LocalShards, TargetEngine):
         self.share_answers()
 
     def weights(self, kappa: int) -> Array:
-        """Of all rows as they were given, summing to 1; rows that are left out have none."""
+        """Return the weights of all rows as they were given, summing to 1; rows that are left out have none."""
         weights = np.zeros(self.n_rows)
         for shard in self.shards:
             mine = exp(self.floor - shard.log) * shard.weights.shares

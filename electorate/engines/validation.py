@@ -65,7 +65,7 @@ class Residuals(LocalTargets):
         return np.concatenate([shard.y for shard in self.shards])
 
     def sums(self, residual: Floats, low: float, high: float) -> Sums:
-        """Of weights, and of residuals as shares of the way from low to high."""
+        """Return the sums of weights, and of residuals as shares of the way from low to high."""
         ends = np.cumsum([0, *(len(shard.y) for shard in self.shards)]).tolist()
         for shard, (first, last) in zip(self.shards, pairwise(ends), strict=True):
             shard.summed_targets = SummedTargets(residual[first:last], low, high)

@@ -352,5 +352,5 @@ class Engine(Grower):
         return np.asarray(self.call("gram", number))
 
     def along(self, booster: Booster, number: int, size: float, floors: Floors) -> NDArray[np.int64]:
-        """Of a stored voter after one more step: the sum of the weights, and of weight times award."""
+        """Return the sum of the weights, and of weight times award, of a stored voter after one more step."""
         return np.asarray(self.call("along", booster, number, size, floors))

@@ -65,7 +65,7 @@ class BoostedClassifier(VotingClassifier, BoostedModel):
         return Stumps()
 
     def _probabilities(self, decision: Floats) -> Floats:
-        """For more than two classes: the probability of each class alone, divided by their sum."""
+        """Return for more than two classes the probability of each class alone, divided by their sum."""
         return shares(self._likely(decision))
 
     def _likely(self, decision: Floats) -> Floats:
@@ -73,7 +73,7 @@ class BoostedClassifier(VotingClassifier, BoostedModel):
         return np.asarray(expit(self._log_odds_factor * decision))
 
     def _link(self) -> Link:
-        """The same for exports."""
+        """Return the link of the probabilities, for exports."""
         return Link("logistic", self._log_odds_factor)
 
     # ------------------------------------------------------------ fitting

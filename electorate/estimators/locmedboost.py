@@ -19,7 +19,7 @@ RULES = {"lowest_edge": LowestEdge, "adaptive": AdaptiveRho}
 
 @dataclass(frozen=True)
 class LocMedBoostOfReals(LocMedBoost):
-    """For families whose outputs are confidences."""
+    """LocMedBoost for families whose outputs are confidences."""
 
     leaves: ClassVar[str] = "any"
 

@@ -410,7 +410,7 @@ class PeerClassifier(ClassifierMixin, PeerModel):
 
     @row_by_row
     def predict_proba(self, X: Any) -> Floats:
-        """Those of scikit-learn, or calibrated ones where the model has a temperature."""
+        """Return the probabilities of scikit-learn, or calibrated ones where the model has a temperature."""
         return self._probabilities(self._raw(X))
 
     @row_by_row

@@ -307,7 +307,7 @@ class Folds:
         return np.array(self.errors).T
 
     def line(self, passed: float) -> str:
-        """For a progress bar."""
+        """Return a line for a progress bar."""
         done, row = len(self.errors), self.row or {}
         left = passed / done * (self.total - done)
         bar = "#" * (24 * done // self.total)

@@ -234,7 +234,7 @@ class QuadBoostRegressor(QuadBoosted, TargetModel):
 
     @in_memory_only
     def staged_predict(self, X: Any) -> Iterator[Floats]:
-        """After every round, as a model of so many rounds would."""
+        """Yield the predictions after every round, as a model of so many rounds would make them."""
         check_is_fitted(self, "ensemble_")
         if not self.centres_.any():
             for votes in self._votes_by_round(X):

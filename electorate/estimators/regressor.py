@@ -58,7 +58,7 @@ class BoostedRegressor(TargetModel):
     _lower = False  # of two medians the upper, f_0+ of eq. 7; or the lower, as scikit-learn
 
     def _count_shards(self, n_jobs: int, n_rows: int) -> int:
-        """As many as are worth a thread that waits for the interpreter: there is no `Team` for numeric targets."""
+        """Return as many shards as are worth a thread that waits for the interpreter: targets have no `Team`."""
         return min(super()._count_shards(n_jobs, n_rows), worthwhile(work(n_rows, self.n_features_in_)))
 
     # ------------------------------------------------------------ what a regressor adds
@@ -175,7 +175,7 @@ class BoostedRegressor(TargetModel):
         return self._evaluate(X, self._median)
 
     def _median(self, votes: Votes | Stage) -> Floats:
-        """Where no voter has any confidence, the weighted median of the training targets."""
+        """The weighted median of the training targets, predicted where no voter has any confidence."""
         found = votes.lower_medians() if self._lower else votes.quantiles(0, True)
         return np.where(np.isfinite(found), found, self.fallback_)
 

@@ -150,7 +150,7 @@ class StackedModel(Certified, _BaseComposition):
 
     @property
     def bins_(self) -> Any:
-        """Of a model over bins: they have the categories of the columns."""
+        """The bins of a model over bins: they have the categories of the columns."""
         bins = next((model.bins_ for model in self.estimators_ if hasattr(model, "bins_")), None)
         if bins is None:
             raise AttributeError("no model of the stack is over bins")

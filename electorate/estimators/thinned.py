@@ -196,7 +196,7 @@ class _Search:
         return min((c for c in self.tried if c.score >= near and c.n_voters), key=lambda c: c.n_voters, default=best)
 
     def weigh(self, run: int, rows: Any, strengths: Strengths) -> list[Floats]:
-        """For each strength, alpha of all voters, with at most max_voters of them, by these rows.
+        """Return for each strength alpha of all voters, with at most max_voters of them, by these rows.
 
         Where too many voters have a weight, the heaviest are weighed again by themselves. A strength that leaves more
         than twice as many voters as wanted ends the path: later ones leave more.
@@ -437,7 +437,7 @@ class ThinnedClassifier(Certified, Exported, VotingClassifier, BaseEstimator):
 
     @property
     def bins_(self) -> Any:
-        """Of the ensemble, where its voters are over bins."""
+        """The bins of the ensemble, where its voters are over bins."""
         if not hasattr(self._input_model, "bins_"):
             raise AttributeError("the voters of the thinned ensemble are not over bins")
         return self._input_model.bins_

@@ -40,11 +40,11 @@ class Penalised(BoostedClassifier, StopsEarly):
         raise NotImplementedError
 
     def _booster(self, n_labels: int) -> Booster:
-        """With lam="auto", a booster of the same kind."""
+        """Return the booster; with lam="auto" one of the same kind."""
         return self._with_lam(0.5 if self.lam == "auto" else float(self.lam), n_labels)
 
     def _chosen_booster(self, bench: Any, group: Any, n_labels: int) -> Booster:
-        """With lam="auto", the one whose votes are best on the rows set aside; a resumed model keeps its lam."""
+        """Return the booster; with lam="auto" the best on the rows set aside. A resumed model keeps its lam."""
         if self.lam != "auto":
             return self._booster(n_labels)
         run = 0 if group is None else int(np.argmax(group))

@@ -166,7 +166,7 @@ class VotingClassifier(ClassifierMixin, ReadsRows):
         return self._checked_probabilities(decision)
 
     def _calibrated_link(self) -> Link:
-        """The same for exports."""
+        """Return the link of the probabilities, for exports."""
         return self._link()
 
     def _checked_probabilities(self, decision: Floats) -> Floats:

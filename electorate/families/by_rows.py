@@ -123,7 +123,7 @@ class ByRows:
         return voter.outputs
 
     def _rows(self, engine: Any) -> RowSearch:
-        """The same rows in every round, with the weights of this one."""
+        """Return the rows of the search, the same in every round, with the weights of this one."""
         assert isinstance(engine, RowEngine)
         if self.rows is None:
             shard, reader = engine.shard, self.reader

@@ -60,7 +60,7 @@ class SignColumns:
 
     @classmethod
     def packed(cls, positive: NDArray[np.uint8], n_rows: int, times: Ints | None = None) -> "SignColumns":
-        """From the bits themselves: positive[column, group of 8 rows], the first row in the lowest bit."""
+        """Return the columns from bits: positive[column, group of 8 rows], the first row in the lowest bit."""
         made = cls.__new__(cls)
         made._store(positive, n_rows, times, CACHED_BYTES)
         return made
@@ -191,7 +191,7 @@ class Columns(BaseEstimator):
     }
 
     def unpack(self, arrays: dict[str, NDArray[Any]], n_columns: int) -> list[Any]:
-        """Back again; ValueError for what `pack` cannot have written."""
+        """Return what `pack` has written; ValueError for what it cannot have written."""
         column, sign, scale = (arrays[name] for name in self.array_types)
         if not (len(column) == len(sign) == len(scale)):
             raise ValueError("the arrays of the voters differ in length")

@@ -36,7 +36,7 @@ class Weighted:
     prices: list[float] = field(default_factory=list)
 
     def moved(self, voter: Voter, price: float, size: float) -> "Weighted":
-        """With one more step of a voter, by its number; the next number is a new voter."""
+        """Return the state with one more step of a voter, by its number; the next number is a new voter."""
         assert voter.number is not None
         if voter.number == len(self.voters):
             return Weighted([*self.voters, voter], [*self.weights, size], [*self.prices, price])
@@ -235,7 +235,7 @@ class DeepBoostSearch:
         engine.store(Change(voter.splits, voter.leaves, awards[None], outside, StoredVoter(number, 0.0, awards)))
 
         def slope(weight: float) -> float:
-            """Of the loss along the voter, relative to S_t."""
+            """Return the slope of the loss along the voter, relative to S_t."""
             return -along(number, float(on_grid(weight)) - now)
 
         cost, at_zero = self._relative(best.price), slope(0.0)
@@ -251,7 +251,7 @@ class DeepBoostSearch:
 
 
 def _least(slope: Callable[[float], float], now: float) -> float:
-    """Where a convex function of x >= 0 is least, from its slope, negative at 0; the end of the bracket next to now."""
+    """Return the minimum of a convex function of x >= 0 by its slope, negative at 0; the bracket's end next to now."""
     low, high = 0.0, max(now, 0.5)
     at_low, at_high = slope(low), slope(high)
     while at_high < 0 and high < FARTHEST:
@@ -284,7 +284,7 @@ def members_of(family: Any) -> list[Any]:
 
 
 def _right_and_wrong(voter: Voter) -> tuple[float, float]:
-    """Of the weights in the leaves of a voter; one with outputs between -1 and 1 is partly both."""
+    """Return the weights right and wrong in the leaves of a voter; one with outputs between -1 and 1 is partly both."""
     assert voter.outputs is not None
     sums, output = voter.sums, voter.outputs[:, 0]
     total = int(sums.sum())

@@ -175,7 +175,7 @@ class _Costs:
     # ------------------------------------------------------------ pools and columns
 
     def of_pool(self, pool: Pool) -> Ranked:
-        """Without complements a voter votes for label 0 on the left; one with a negative step does not compete."""
+        """Rank a pool: without complements a voter votes for label 0 on the left, and needs a positive step."""
         tests = Candidates.of(self.bins, self.search.counts, pool.per_feature)
         if not len(tests.column):
             return self.constant()
@@ -266,7 +266,7 @@ def _right(lefts: Any, channel: Any, labels: tuple[int, ...]) -> Any:
 
 
 def _gains(channel: Any, column: int, labels: tuple[int, ...]) -> Integers:
-    """By bin of the second split's column: the weight that is right on the left less that on the right."""
+    """Return by bin of the second split's column the weight that is right on the left less that on the right."""
     pairs = zip(channel, labels[::2], labels[1::2], strict=True)
     return np.asarray(sum(child[here, column] - child[there, column] for child, here, there in pairs))
 

@@ -96,7 +96,7 @@ class _Sections:
             yield slice(low, low + len(outputs)), np.ascontiguousarray(np.clip(outputs, -1.0, 1.0).T)
 
     def edges(self, search: RowSearch) -> NDArray[np.int64]:
-        """Of all sections, in whole units: rounded row by row, so that blocks have no effect."""
+        """Return the edges of all sections in whole units: rounded row by row, so that blocks have no effect."""
         sums = np.zeros(len(self.landmarks), dtype=np.int64)
         for part, outputs in self._blocks() if self.stored is None else self.stored:
             sums += search.correlate(outputs, part)
@@ -206,7 +206,7 @@ class KernelSections(BaseEstimator):
         return {"voter.landmark": landmark, "voter.factor": factor}
 
     def unpack(self, arrays: dict[str, NDArray[Any]], n_columns: int) -> list[Any]:
-        """Back again; ValueError for what `pack` cannot have written."""
+        """Return what `pack` has written; ValueError for what it cannot have written."""
         landmark, factor = (arrays[name] for name in self.array_types)
         if len(landmark) != len(factor) or (landmark.shape[1] not in (0, n_columns)):
             raise ValueError("the landmarks do not fit the table")

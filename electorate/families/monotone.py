@@ -90,7 +90,7 @@ def clipped(splits: Any, leaves: list[int], values: Floats, weights: Ints, signs
 
 
 def _leaves_below(tree: SplitArrays, leaves: list[int]) -> dict[int, list[int]]:
-    """By node, the places of the leaves below it."""
+    """Return by node the places of the leaves below it."""
     below = {node: [place] for place, node in enumerate(leaves)}
     for split in reversed(list(tree)):  # children first
         below[split.node] = below[split.left] + below[split.right]

@@ -81,7 +81,7 @@ class PairedStumps(BinFamily):
         return self.search == "exhaustive"
 
     def exhaustive_on(self, bins: Bins) -> bool:
-        """As `exhaustive`; but of two columns with very many categories not all sets are tried."""
+        """Whether all pairs are tried; of two columns with very many categories not all sets are."""
         many = [j for j in bins.split_by_sets if bins.n_bins[j] + bins.has_missing[j] > MOST_LEVELS]
         return self.exhaustive and len(many) < 2
 

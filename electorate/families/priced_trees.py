@@ -155,7 +155,7 @@ class Prices:
         return self.lam > 0 and (self.kind == "depth" or callable(self.kind))
 
     def of(self, family: Any, splits: int, depth: int = 0, member: int = 0) -> float:
-        """Of a voter with so many splits and levels, of this member of a union."""
+        """Return the price of a voter with so many splits and levels, of this member of a union."""
         return self.beta if self.lam == 0 else self.lam * self.complexity(family, splits, depth, member) + self.beta
 
     def complexity(self, family: Any, splits: int, depth: int = 0, member: int = 0) -> float:

@@ -49,7 +49,7 @@ class SplitFinder:
 
     @property
     def criterion_number(self) -> int | None:
-        """Of kernels/subtrees.py; None: it does not have this criterion."""
+        """Return the number of the criterion in kernels/subtrees.py; None: it does not have this criterion."""
         return None
 
     @property
@@ -107,11 +107,11 @@ class SplitFinder:
         return [self.best(histogram_here(histogram), *about) for histogram, *about in nodes]
 
     def best_of_stored(self, histograms: Sequence[Any], totals: Sequence[Ints]) -> list[Found | None] | None:
-        """As `best`, for histograms that an engine stores and can search there; None where it cannot."""
+        """Return `best` for histograms that an engine stores and can search there; None where it cannot."""
         return None
 
     def best_at_once(self, histograms: Sequence[Any], totals: Sequence[Ints], engine: Any) -> list[Found | None] | None:
-        """As `best`, in one call; None where the nodes are to be searched one by one."""
+        """Return `best` in one call; None where the nodes are to be searched one by one."""
         return None
 
     def value(self, totals: Ints) -> float:
@@ -213,7 +213,7 @@ class Finder(SplitFinder):
         return None if self.signed else CRITERIA[self.criterion]
 
     def finer(self, nodes: Any, engine: Any) -> list[Found | None]:
-        """By Gini where the criterion is the edge; residuals by squares."""
+        """Search by a finer criterion: by Gini where the criterion is the edge, by squares for residuals."""
         if not nodes or not (self.signed or self.criterion == "edge"):
             return [None] * len(nodes)
         if not self.signed:
@@ -333,7 +333,7 @@ class Cuts:
 
     @classmethod
     def of(cls, bins: Bins) -> "Cuts":
-        """The same thresholds that `kernels.best_threshold` goes through."""
+        """Return the thresholds that `kernels.best_threshold` goes through."""
         columns = np.flatnonzero(bins.ordered)
         n_bins, missing = bins.n_bins[columns, None], bins.has_missing[columns, None]
         cut = np.arange(n_bins.max(initial=0))

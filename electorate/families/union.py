@@ -106,7 +106,7 @@ class Union(BinFamily):
         return log_sum_exp(self.log_counts(n, shape))
 
     def log_counts(self, n: int, shape: Shape) -> list[float]:
-        """Of each family: what DeepBoost weighs its voters by."""
+        """Return for each family what DeepBoost weighs its voters by."""
         return [family.log_count(n, shape) for family in self.families]
 
     # ------------------------------------------------------------ files, of families over whole rows
@@ -126,7 +126,7 @@ class Union(BinFamily):
         return arrays
 
     def unpack(self, arrays: dict[str, NDArray[Any]], n_columns: int) -> list[Any]:
-        """Back again; ValueError for what `pack` cannot have written."""
+        """Return what `pack` has written; ValueError for what it cannot have written."""
         member = arrays["voter.member"]
         voters: list[Any] = [None] * len(member)
         for k, family in enumerate(self.families):

@@ -494,7 +494,7 @@ def _binary_votes(model: Any, rows: LabelledRows, draws: int) -> list[BinaryVote
 
 
 def _drawn(family: Any, rows: LabelledRows, shape: Shape, draws: int) -> Complexity:
-    """By Monte Carlo, where the search of the family finds the best voter of the whole class."""
+    """Return the complexity by Monte Carlo, where the search of the family finds the best voter of the whole class."""
     if rows.table is None:
         raise ValueError(f"draws={draws} needs every row in memory, and X is a scanned table")
     if not isinstance(family, Stumps | StumpPool | Columns):
@@ -659,7 +659,7 @@ def tube_margins(model: Any, X: Any, y: Floats, eps: float) -> Floats:
 
 
 def _tube_complexity(model: Any, rows: LabelledRows, dimension: int | None) -> Counted:
-    """Of the sets {h > y} on n rows: the splits of a tree part them, and every leaf has n + 1 places among targets.
+    """Return the complexity of sets {h > y} on n rows: splits part them, a leaf has n + 1 places among targets.
 
     The targets may be moved by any eps, which the leaves can follow: so eps may have been chosen by the rows. A column
     marks at most n + 1 sets, whatever eps. The pseudo-dimension of others is the VC dimension of these sets.

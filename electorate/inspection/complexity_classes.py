@@ -181,7 +181,7 @@ class DistinctVoters:
 
 
 def parts_of(ensemble: Any, about: int = -1) -> DistinctVoters:
-    """Of an ensemble of trees or of voters by rows; about: the class of one against the rest, -1 for all."""
+    """Return the voters of an ensemble; about: the class of one against the rest, -1 for all."""
     look = _tree if isinstance(ensemble, Ensemble) else _by_rows
     found: dict[Any, tuple[int, float, int]] = {}  # place, weight, dimension
     for voter in np.flatnonzero((ensemble.about == about) & (ensemble.steps != 0)).tolist():

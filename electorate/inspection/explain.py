@@ -145,7 +145,7 @@ def _importances_text(found: Importances, most: int) -> str:
 
 
 def _shapes_text(shapes: list[ShapeFunction], most: int) -> str:
-    """For each column, what it adds from its lowest to its highest values."""
+    """Return for each column what it adds from its lowest to its highest values."""
     lines = ["Shape functions (what a column adds to the decision)"]
     for shape in shapes[:most]:
         if np.ndim(shape.values) > 1:

@@ -207,14 +207,14 @@ class VoteMargins:
         self.weights = _check_weight(sample_weight, len(self.codes))
 
     def last(self) -> Margins:
-        """After the last round."""
+        """Return the margins after the last round."""
         has_voters = hasattr(self.model, "ensemble_") and len(self.model.ensemble_.steps) > 0
         rounds = int(self.model.ensemble_.rounds[-1]) if has_voters else 0
         reach = [0.0, *_reaches(self.model)][-1] if self.kind == "normalised" else 0.0
         return self._margins(votes_of(self.model, self.X), reach, rounds)
 
     def stages(self) -> Iterator[Margins]:
-        """After every round. Reaches are computed only where they are needed: some voters have none."""
+        """Yield the margins after every round. Reaches are computed where they are needed: some voters have none."""
         reaches = _reaches(self.model) if self.kind == "normalised" else repeat(0.0)
         for number, votes in enumerate(_staged_votes(self.model, self.X), 1):
             yield self._margins(votes, next(reaches), number)
@@ -244,7 +244,7 @@ def votes_of(model: Any, X: Any) -> Floats:
 
 
 def _staged_votes(model: Any, X: Any) -> Iterator[Floats]:
-    """The same after every round."""
+    """Yield the votes after every round."""
     if hasattr(model, "moves_"):
         return (votes / UNITS for votes in model._votes_by_round(X))
     if hasattr(model, "_staged_votes"):
@@ -253,7 +253,7 @@ def _staged_votes(model: Any, X: Any) -> Iterator[Floats]:
 
 
 def _reaches(model: Any) -> Iterator[float]:
-    """After every round, the largest score there can be.
+    """Yield the largest score there can be after every round.
 
     One against the rest: the votes for a class, and as many against another.
     """
@@ -268,7 +268,7 @@ def _reaches(model: Any) -> Iterator[float]:
 
 
 def _turns(model: Any) -> Iterator[Turn]:
-    """For every round, the voters whose weights changed, from what to what."""
+    """Yield for every round the voters whose weights changed, from what to what."""
     if hasattr(model, "moves_"):
         moves: Moves = model.moves_
         return moves.changes()
@@ -335,7 +335,7 @@ class AwardMargins:
         self.cost: Any = COSTS[cost](eps) if isinstance(cost, str) else GivenCost(eps, cost)
 
     def last(self) -> Margins:
-        """After the last round."""
+        """Return the margins after the last round."""
         vote = self.model.vote_
         scores, alone = np.zeros(self.n_rows), np.full(self.n_rows, np.nan)
         finite = vote.steps[: len(vote.steps) - int(vote.decides)]
@@ -346,7 +346,7 @@ class AwardMargins:
         return self._margins(scores, alone, vote.n_voters)
 
     def stages(self) -> Iterator[Margins]:
-        """After every round. All awards are held in memory."""
+        """Yield the margins after every round. All awards are held in memory."""
         vote = self.model.vote_
         if not vote.n_voters:
             return

@@ -28,7 +28,7 @@ class RuleTable:
         return len(self.columns["rule"])
 
     def to_frame(self) -> Any:
-        """As a pandas dataframe, or a polars one where pandas is not installed."""
+        """Return the table as a pandas dataframe, or a polars one where pandas is not installed."""
         return dataframe(self.columns, "RuleTable.to_frame")
 
     def to_text(self) -> str:

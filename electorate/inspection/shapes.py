@@ -119,7 +119,7 @@ def shape_parts(model: Any, X: Any) -> tuple[list[ShapeFunction], Floats]:
 
 
 def deciles_of(model: Any, X: Any, shapes: list[ShapeFunction]) -> dict[int, Floats]:
-    """Of the columns of numbers among the shapes: nine values that part the rows into tenths."""
+    """Return for the columns of numbers among the shapes nine values that part the rows into tenths."""
     table = model._check_rows(X, reset=False)
     numeric = [shape.column for shape in shapes if shape.levels is None]
     columns = table.numbers(0, table.n_rows, numeric) if numeric else []

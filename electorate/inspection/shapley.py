@@ -148,7 +148,7 @@ def _add_voter(ensemble: Ensemble, voter: int, rows: Floats, others: Floats, val
 
 
 def _patterns(ensemble: Ensemble, path: Path, columns: list[int], block: Floats) -> Hashes:
-    """For each row, a bit for each column: whether its value passes all tests of that column on the path."""
+    """Return for each row a bit for each column: whether its value passes all tests of that column on the path."""
     passes = np.ones((len(columns), block.shape[1]), dtype=np.bool_)
     for node, side in path:
         x = block[ensemble.column[node]]

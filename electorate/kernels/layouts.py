@@ -95,7 +95,7 @@ class NodeRows(NamedTuple):
 
 
 class TargetWeights(NamedTuple):
-    """Of every row its weight exp(floor - log) x kappa x real, which counts `times`, and its target from low to high.
+    """The weight exp(floor - log) x kappa x real of every row, which counts `times`, and its target from low to high.
 
     kappa, real and times may be empty: 1.
     """

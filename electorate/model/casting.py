@@ -142,7 +142,7 @@ def _values(casts: list[Cast], offsets: Ints, about: NDArray[np.int32], n_output
 def casts_of(
     ensemble: Any, bins: Bins, label: int | None, rows: list[Row], evaluate: Callable[[Any], LeafOutputs] | None = None
 ) -> list[Cast]:
-    """Back again: the voters (of one label's run) over the bins they were made on, to resume from.
+    """Return the voters (of one label's run) over the bins they were made on, to resume from.
 
     evaluate: of voters that predict whole rows, gives the outputs of one.
     """

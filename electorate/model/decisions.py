@@ -24,7 +24,7 @@ def plain(votes: Any, n_classes: int, total: float) -> Any:
 
 
 def as_samme(votes: Any, n_classes: int, total: float) -> Any:
-    """On the scale of scikit-learn's AdaBoost: shares of all steps, whose sum is `total`; rows add up to 0."""
+    """Return decisions on the scale of scikit-learn's AdaBoost: shares of all steps, whose sum is `total`."""
     if n_classes == 1 or total == 0:
         return (votes[0] if n_classes == 2 else votes.T) * 0.0 + 0.0
     f = votes / (UNITS * total)

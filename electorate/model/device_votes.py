@@ -72,7 +72,7 @@ def _blocks(table: Table, rows: RowsThere, categories: CategoryColumns, at_once:
 
 
 def _with_codes(block: Any, categories: CategoryColumns, xp: Any) -> Any:
-    """As `numeric_codes` of data/table.py, column by column."""
+    """Return what `numeric_codes` of data/table.py returns, column by column."""
     if not categories:
         return block
     block = block.astype(np.float64)

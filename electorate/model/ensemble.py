@@ -97,7 +97,7 @@ class Ensemble:
 
     @cached_property
     def masks(self) -> Masks | None:
-        """For voters of few leaves, about columns of few cells."""
+        """The masks for voters of few leaves, about columns of few cells."""
         return Masks.of(self)
 
     @cached_property
@@ -119,7 +119,7 @@ class Ensemble:
         return votes
 
     def staged_votes(self, n_rows: int, read: Read) -> Iterator[tuple[int, Ints]]:
-        """After every round, how many voters there are and their votes (the same array, added to)."""
+        """Yield after every round how many voters there are and their votes (the same array, added to)."""
         votes = np.zeros((self.n_outputs, n_rows), dtype=np.int64)
         cells = np.empty((len(self.cells.columns), n_rows), dtype=np.int32 if self.masks is None else np.uint8)
         for low, high in _blocks(0, n_rows, self.n_columns):
@@ -310,7 +310,7 @@ class Lookup:
 
 
 def tables_of(ensemble: Ensemble) -> Tables:
-    """For every column of `cells`, [output, cell] of the votes of its stumps; the last cell is for missing values."""
+    """Return for every column of `cells` the votes [output, cell] of its stumps; the last cell is of missing ones."""
     cells, roots = ensemble.cells, ensemble.offsets[:-1]
     tables = [np.zeros((ensemble.n_outputs, len(edges) + 2), dtype=np.int64) for edges in cells.edges]
     inner_nodes = roots[ensemble.column[roots] != LEAF]

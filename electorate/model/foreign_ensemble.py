@@ -66,7 +66,7 @@ class ForeignEnsemble:
         return votes
 
     def staged_votes(self, X: Any) -> Iterator[tuple[int, Ints]]:
-        """After every round, the number of voters and their votes (the same array, added to)."""
+        """Yield after every round the number of voters and their votes (the same array, added to)."""
         votes = np.zeros((self.n_outputs, X.shape[0]), dtype=np.int64)
         for voter in range(self.n_voters):
             rows = slice(None) if self.about[voter] < 0 else [self.about[voter]]

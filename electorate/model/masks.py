@@ -72,12 +72,12 @@ class Masks:
         return cls(np.searchsorted(splits, ensemble.offsets).astype(np.int64), ends, nodes, tests)
 
     def scratch(self, rows: int) -> tuple[NDArray[np.uint8], NDArray[np.uint8]]:
-        """For the leaves that are left, and for the one that was reached."""
+        """Return buffers for the leaves that are left, and for the one that was reached."""
         return np.empty((self.tests.keep.shape[1], rows), dtype=np.uint8), np.empty(rows, dtype=np.uint8)
 
 
 def _leaves(ensemble: "Ensemble") -> tuple[Ints, Ints]:
-    """Of every node, how many leaves lie below it, and the number of the first one in its tree."""
+    """Return how many leaves lie below every node, and the number of the first one in its tree."""
     below = np.ones(len(ensemble.column), dtype=np.int64)
     first = np.zeros(len(ensemble.column), dtype=np.int64)
     level, levels = ensemble.offsets[:-1], []  # the inner nodes, level by level over all trees

@@ -122,7 +122,7 @@ class Median:
         return {f.name: getattr(self, f.name) for f in fields(self)}  # not what is derived from them
 
     def votes(self, outputs: Floats, confidences: Floats | None, table: Floats | None = None) -> Votes:
-        """Of some rows. confidences[row, voter]: confidences, None where all are 1. table: see Votes."""
+        """Return the votes of some rows. confidences[row, voter]: None where all are 1. table: see Votes."""
         units = self.units
         weights = units[None] if confidences is None else np.rint(units * confidences).astype(np.int64)
         reach = np.full(len(outputs), float(units.sum()))
@@ -180,7 +180,7 @@ class Median:
     # ------------------------------------------------------------ round by round
 
     def staged(self, outputs: Floats, confidences: Floats | None) -> Iterator["Stage"]:
-        """After every voter; rows stay sorted, so a round costs a pass over them."""
+        """Yield the medians after every voter; rows stay sorted, so a round costs a pass over them."""
         stage = Stage(len(outputs), self.n_voters)
         units = self.units
         for t in range(self.n_voters):

@@ -29,7 +29,7 @@ Turn = list[tuple[int, float, float]]  # of a round: voter, its weight before, a
 
 @dataclass(frozen=True)
 class Moves:
-    """In the order of rounds, and in a round of labels."""
+    """Changes of weights in the order of rounds, and in a round of labels."""
 
     round: Ints
     label: NDArray[np.int32]  # the class that a one-against-rest voter is about, -1 for all
@@ -38,7 +38,7 @@ class Moves:
 
     @classmethod
     def of(cls, traces: Sequence[Trace]) -> "Moves":
-        """From the trace of the only run, or from one per label."""
+        """Return the moves from the trace of the only run, or from one per label."""
         labels = np.arange(len(traces), dtype=np.int32) if len(traces) > 1 else np.array([-1], dtype=np.int32)
         label = np.repeat(labels, [len(trace.rounds) for trace in traces])
         rounds = np.concatenate([trace.rounds for trace in traces])
@@ -49,7 +49,7 @@ class Moves:
 
     @property
     def weight(self) -> Floats:
-        """Of the voter, after the move."""
+        """The weight of the voter after the move."""
         return self.details[:, 0]
 
     def places(self) -> Ints:

@@ -35,7 +35,7 @@ class VoterView:
         return np.asarray(self._model.classes_.take(best))
 
     def to_text(self) -> str:
-        """For example: if age <= 40.5 or age is missing: 'no', else 'yes'. A tree takes one line per leaf."""
+        """Return a text such as: if age <= 40.5 or age is missing: 'no', else 'yes'. A tree takes one line per leaf."""
         words = Words(self._model)
         return "\n".join(map(str, words.rules(self._model.ensemble_.only(self._number), words.label)))
 
@@ -87,7 +87,7 @@ class RegressionVoterView(VoterView):
         return tree_outputs(vote.trees.only(self._number), read(0, table.n_rows), 1)[0, :, 0]
 
     def to_text(self) -> str:
-        """For example: if age <= 40.5 or age is missing: 3.25, else abstains. A tree takes one line per leaf."""
+        """Return a text like: if age <= 40.5 or age is missing: 3.25, else abstains. A tree takes one line per leaf."""
         words, vote = Words(self._model), self._model.vote_
         if vote.trees is None:
             return words.names[vote.fitted[self._number].column]

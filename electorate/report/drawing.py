@@ -83,7 +83,7 @@ def plain(text: object, longest: int = LONGEST) -> str:
 
 
 def named(text: object) -> str:
-    """For a legend, which would leave out a name that begins with an underscore."""
+    """Return a name for a legend, which would leave out one that begins with an underscore."""
     name = plain(text)
     return f" {name}" if name.startswith("_") else name
 

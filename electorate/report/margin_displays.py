@@ -78,7 +78,7 @@ class MarginDisplay(MarginPicture):
         bayes: Graph | None = None,
         ax: Any = None,
     ) -> Self:
-        """Of the training rows of a model, with their bound where training proves one, and of test rows.
+        """Draw the training rows of a model, with their bound where training proves one, and test rows.
 
         bayes: the margins of the Bayes rule, where they are known.
         """
@@ -134,16 +134,16 @@ class CumulativeMarginsDisplay(MarginPicture):
     def from_estimators(
         cls, estimators: Mapping[str, Any], X: Any, y: Any, *, kind: str | None = None, ax: Any = None
     ) -> Self:
-        """Of the same rows under several models."""
+        """Draw the same rows under several models."""
         return cls({name: margins(model, X, y, kind=kind) for name, model in estimators.items()}).plot(ax)
 
     def _draw(self, ax: Any) -> None:
-        """Only the cumulative margins, in one picture."""
+        """Draw only the cumulative margins, in one picture."""
         self._draw_curves([(name, *found.curve()) for name, found in self.margins.items()], "steps-post")
         self._finish_margins(self.margins)
 
     def plot_panels(self) -> Self:
-        """As in the paper: a panel with the distribution of each model, and one with all, cumulative."""
+        """Draw them as the paper does: a panel with the distribution of each model, and one with all, cumulative."""
         *single, last = self.axes_ = panels(self, len(self.margins) + 1, 2, 3.6)
         edges = np.linspace(min(-1.0, min(found.minimum for found in self.margins.values())), 1.0, BINS + 1)
         look = {"color": SHADES[0], "edgecolor": "white"}
@@ -207,7 +207,7 @@ class RobustErrorDisplay(Display):
         sample_weight: Any = None,
         ax: Any = None,
     ) -> Self:
-        """Of the rows that a MedBoostRegressor was fitted to, with the bound, and of test rows."""
+        """Draw the rows that a MedBoostRegressor was fitted to, with the bound, and test rows."""
         refuse_without(estimator, "robust_error", "RobustErrorDisplay", "a MedBoostRegressor or LocMedBoostRegressor")
         rho = np.linspace(-1.0, 1.0, POINTS)
 
@@ -278,7 +278,7 @@ class BoundDisplay(Display):
         return cls({"predicted": prediction.predicted}, {"observed": prediction.observed}, prediction.name).plot(ax)
 
     def _draw(self, ax: Any) -> None:
-        """On a logarithmic scale: zeros have no line."""
+        """Draw on a logarithmic scale: zeros have no line."""
         every = {**self.observed, **self.bounds}.items()
         self._draw_curves([(n, np.arange(1, len(x) + 1), np.where(x > 0, x, np.nan)) for n, x in every])
         ax.axhline(1.0, color="0.8", linewidth=0.8, zorder=0)  # a bound above it is void

@@ -70,7 +70,7 @@ class QuantilesDisplay(Display):
 
     @classmethod
     def from_voters(cls, x: Any, predictions: Any, steps: Any = None, *, rho: float, **more: Any) -> Self:
-        """Of voters with the confidence 1, from their outputs; steps: their weights, else equal."""
+        """Return a display of voters with the confidence 1, from their outputs; steps: their weights, else equal."""
         predictions = np.ascontiguousarray(predictions, dtype=np.float64)
         weights = np.ones(predictions.shape[1]) if steps is None else np.asarray(steps, dtype=np.float64)
         units = np.rint(weights / weights.sum() * UNITS).astype(np.int64)[None]
@@ -80,7 +80,7 @@ class QuantilesDisplay(Display):
 
     @classmethod
     def from_estimator(cls, estimator: Any, X: Any, feature: int | str, *, rho: float = 0.25, ax: Any = None) -> Self:
-        """Of the voters of a fitted MedBoostRegressor along one feature, the others at their middle."""
+        """Draw the voters of a fitted MedBoostRegressor along one feature, the others at their middle."""
         refuse_without(estimator, "predict_interval", "QuantilesDisplay", MEDIANS)
         grid, rows, _, name = along(X, feature)
         if not len(estimator.estimators_):
@@ -152,7 +152,7 @@ class IntervalDisplay(Display):
         coverage: float | None = None,
         ax: Any = None,
     ) -> Self:
-        """Of a fitted MedBoostRegressor or LocMedBoostRegressor.
+        """Draw the intervals of a fitted MedBoostRegressor or LocMedBoostRegressor.
 
         Parameters
         ----------

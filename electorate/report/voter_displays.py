@@ -129,7 +129,7 @@ class ShapeDisplay:
     def from_estimator(
         cls, estimator: Any, X: Any = None, *, columns: Sequence[str] | None = None, most: int = 6, label: Any = None
     ) -> Self:
-        """Of a fitted model of stumps: these columns, or those that matter most.
+        """Draw these columns of a fitted model of stumps, or those that matter most.
 
         X: rows that decide what matters; those columns matter whose part of the vote differs most from row to row. The
         deciles of the rows are marked. Without rows, those that can move the vote farthest.

@@ -23,7 +23,7 @@ Vector = NDArray[Any]
 
 @dataclass(frozen=True)
 class Storage:
-    """Where a fit keeps the bins of a scanned table.
+    """The place where a fit keeps the bins of a scanned table.
 
     memory: bytes that bins and state may take before they go to files; None: half of what is free. folder: of these
     files; None: the system's folder of temporary files.

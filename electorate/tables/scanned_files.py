@@ -144,7 +144,7 @@ def named(path: str, format: str, group: int | None = None) -> Iterator[None]:
 
 
 def _format(fragment: Any) -> str:
-    """Of a file of a pyarrow dataset."""
+    """Return the format of a file of a pyarrow dataset."""
     import pyarrow.dataset as ds
 
     return "parquet" if isinstance(fragment, ds.ParquetFileFragment) else "ipc"

@@ -114,7 +114,7 @@ class TextSource(BatchSource):
 
 
 class _Counts:
-    """Of the cells of a column: how many there are, have a value, are numbers; whether all of those are whole.
+    """Counts of the cells of a column: all, those with a value, numbers; and whether all of those are whole.
 
     values: distinct numbers, about the first MOST_VALUES.
     """

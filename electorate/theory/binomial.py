@@ -93,7 +93,7 @@ def clipped_log_losses(probabilities: Floats, clip: float) -> Floats:
 
 
 def misranked(scores: Floats, positive: Bools) -> Floats:
-    """By positive row, the share of negative rows with a larger score; ties count half. Their mean is 1 - AUC."""
+    """Return by positive row the share of negative rows with a larger score; ties count half. The mean is 1 - AUC."""
     below = np.sort(scores[~positive])
     low = np.searchsorted(below, scores[positive], side="left")
     high = np.searchsorted(below, scores[positive], side="right")

@@ -44,7 +44,7 @@ class Known(NamedTuple):
 
 @dataclass(frozen=True)
 class Counted:
-    """From a count of labelings: Massart's sqrt(2 log N / n). of_these: the count is of these rows."""
+    """A complexity from a count of labelings: Massart's sqrt(2 log N / n). of_these: the count is of these rows."""
 
     r: float
     of_these: bool = False
@@ -55,7 +55,7 @@ class Counted:
 
 @dataclass(frozen=True)
 class Drawn:
-    """From random signs: the mean best agreement of some draws. Its own error is paid by a quarter of delta."""
+    """A complexity from random signs: the mean best agreement of some draws. A quarter of delta pays for its error."""
 
     mean: float
     n: int

@@ -122,7 +122,7 @@ def published_kernel(n: int, trace: float) -> float:
 
 @dataclass(frozen=True)
 class ComplexityEstimate:
-    """Of the complexity, with its interval. A search that is not exhaustive gives a lower estimate: `upper` is then
+    """The complexity with its interval. A search that is not exhaustive gives a lower estimate: `upper` is then
     no bound on the complexity, only on what the search attains on average."""
 
     value: float

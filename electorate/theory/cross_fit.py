@@ -46,13 +46,13 @@ def routed_bound(errors: Sequence[int], rows: Sequence[int], delta: float) -> Te
 
 
 def _by_union(errors: Sequence[int], rows: Sequence[int], delta: float, shares: "Shares") -> tuple[float, float]:
-    """With each R_k at its limit: for the shares of the rows, and for the worst ones."""
+    """Return the bound with each R_k at its limit: for the shares of the rows, and for the worst ones."""
     rates = part_limits(errors, rows, delta)
     return float(np.asarray(rows) @ rates) / sum(rows), shares.largest_mean(rates)
 
 
 def _by_evidence(errors: Sequence[int], rows: Sequence[int], delta: float, shares: "Shares") -> tuple[float, float]:
-    """The same, where the R_k are at most their far limits, and the mean evidence against them is below 1 / delta.
+    """Return the bound where the R_k are at most their far limits, and mean evidence against them is below 1 / delta.
 
     By weak duality the sum is at most price / delta + sum max_r (p_k r - price w_k evidence_k(r)) for any price, where
     w_k = n_k / n; each maximum is convex in p_k, so chords bound it between the limits of p_k.

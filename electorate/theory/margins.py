@@ -190,7 +190,7 @@ class BayesMargins:
     at: Callable[[float, bool], float]
 
     def margin_error(self, theta: Any) -> Any:
-        """As of :meth:`Margins.margin_error`."""
+        """Return what :meth:`Margins.margin_error` returns."""
         found = [self.at(one, False) for one in np.asarray(theta, dtype=np.float64).ravel().tolist()]
         return found[0] if np.ndim(theta) == 0 else np.array(found)
 

@@ -256,7 +256,7 @@ def adaboost(run: Run) -> list[Prediction]:
 
 
 def real_adaboost(run: Run) -> list[Prediction]:
-    """As AdaBoost, but the product is a bound."""
+    """Return the predictions as for AdaBoost, but the product is a bound."""
     mus = edges_over_largest(run)
     product = run.prediction("prod Z_t", EQ_14, product_of_normalisers(mus), run["objective"])
     return _before_perfect([product, *_errors(run, mus, EQ_14)], mus)

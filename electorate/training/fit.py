@@ -59,7 +59,7 @@ def train(bench: Bench, tasks: Sequence[Any], context: Any, data: tuple[Any, Any
     runs: list[Any] = [bench.past(task) for task in tasks]
 
     def fitted(traces: list[Trace]) -> dict[str, Any]:
-        """From the traces of the runs so far; the other runs contribute the rounds they resume from."""
+        """Return the attributes after the traces so far; the other runs contribute the rounds they resume from."""
         return bench.fitted([*traces, *(run.trace for run in runs[len(traces) :])], runs)
 
     with Hooks(model, context, data, fitted, len(tasks)) as hooks:

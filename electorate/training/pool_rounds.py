@@ -139,11 +139,11 @@ class PoolRounds(QuadRounds):
         return max(self.pool.power - math.fsum(terms.tolist()), 0.0)
 
     def again(self) -> Self:
-        """Before any round, with the same Gram rows."""
+        """Return the rounds as they were before the first, with the same Gram rows."""
         return type(self)(self.pool, self.rules, self.gram)
 
     def with_rules(self, rules: WeightRules) -> "PoolRounds":
-        """The same weights under other rules, for a path of penalties; rounds are counted from 1."""
+        """Return the rounds with the same weights under other rules, for a path of penalties; they count from 1."""
         other = PoolRounds(self.pool, rules, self.gram)
         other.c, other.weight = self.c.copy(), self.weight.copy()
         other.power = self.risk + math.fsum(map(rules.penalty.cost, self.sizes))

@@ -152,7 +152,7 @@ class Intercept:
 
 
 class RowScore:
-    """After every round the mean loss of validation rows, or their error; exact, for any order of the rows."""
+    """The mean loss of validation rows after every round, or their error; exact, for any order of the rows."""
 
     def __init__(self, rows: RowVotes, scoring: str, intercept: Intercept | None = None) -> None:
         self.rows, self.scoring, self.intercept = rows, scoring, intercept
@@ -169,7 +169,7 @@ class RowScore:
 
 
 class EngineScore:
-    """The same of validation rows with labels in the shards of an engine, for the rounds of a method."""
+    """The score of validation rows with labels in the shards of an engine, for the rounds of a method."""
 
     def __init__(self, engine: Any, method: QuadRounds, scoring: str) -> None:
         self.engine, self.scoring, self.cast = engine, scoring, method.cast
@@ -202,7 +202,7 @@ class EngineScore:
 
 
 class QuadSource:
-    """Where the voters of a fit come from: a finite pool, or a family that is searched.
+    """The source of the voters of a fit: a finite pool, or a family that is searched.
 
     unit: the difference of the model's targets that is 1 in training.
     """
@@ -239,7 +239,7 @@ class QuadSource:
         raise NotImplementedError
 
     def stored_voters(self, model: Any, label: int | None) -> Sequence[Any]:
-        """Those of a fitted model, or of one label's run."""
+        """Return the voters of a fitted model, or of one label's run."""
         raise NotImplementedError
 
     def validation_outputs(self, voter: Any) -> Floats:

@@ -17,7 +17,7 @@ NEAR = 2.0**-30  # far above the grid of votes, where y is from -1 to 1
 
 
 class TreeLoss(Protocol):
-    """Of residuals y - f."""
+    """A loss of residuals y - f."""
 
     @property
     def power(self) -> int:
@@ -56,7 +56,7 @@ class SlopedLoss:
 
     @property
     def level(self) -> float:
-        """Of the quantile that minimises the mean loss."""
+        """Return the level of the quantile that minimises the mean loss."""
         return self.above / (self.above + self.below)
 
     def mean(self, residual: Floats, means: Means) -> float:

@@ -39,7 +39,7 @@ class Point:
 
 @dataclass(frozen=True)
 class Path:
-    """Of every point: the weights of all voters of the pool, the objective, the gap, rounds, and distinct voters."""
+    """The weights of all voters of the pool at every point, the objective, the gap, rounds, and distinct voters."""
 
     lam: Floats
     alpha_max: Floats
@@ -121,7 +121,7 @@ class PoolProblem:
         return max(float(np.abs(self.pool.rounds(group, rules).pool.mu).max(initial=0.0)) for group in self.groups)
 
     def path(self, points: list[Point]) -> Path:
-        """For two classes."""
+        """Return the path for two classes."""
         found = [(r.weight.copy(), r.risk + r.penalty, r.gap) for _, r in self.walk(points)]
         weights, objective, gap = (np.array(values) for values in zip(*found, strict=True))
         lam, alpha_max = (np.array(values) for values in zip(*(point.penalty for point in points), strict=True))

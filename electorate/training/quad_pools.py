@@ -50,7 +50,7 @@ class FinitePool(QuadSource):
 
     @property
     def n_voters(self) -> int:
-        """Without complements."""
+        """The number of voters, without complements."""
         return self.columns.n_columns
 
     @property
@@ -61,7 +61,7 @@ class FinitePool(QuadSource):
         return self.rounds(group, self.rules(self.total_weight, math.log(2 * max(self.n_voters, 1))))
 
     def rounds(self, group: Group, rules: WeightRules) -> PoolRounds:
-        """Before any round; runs with the same voters share their Gram rows."""
+        """Return new rounds; runs with the same voters share their Gram rows."""
         pool = self.means_of(group)
         silent = self.constant and bool(1 - abs(pool.mu[-1]) >= 2 * ALMOST_NOTHING)
         if silent:
@@ -79,7 +79,7 @@ class FinitePool(QuadSource):
 
     @cached_property
     def intercept(self) -> Intercept | None:  # type: ignore[override]
-        """Of a regressor that has one."""
+        """The intercept of a regressor that has one."""
         if not getattr(self.model, "fit_intercept", False):
             return None
         outputs = self.rows.means.correlate(self.columns, np.ones(len(self.rows.values)))
@@ -185,7 +185,7 @@ class StumpTests(FinitePool):
 
 
 class StumpPool(StumpTests):
-    """As columns of bits over the shards of this process. judge: the engine of the validation rows."""
+    """A pool as columns of bits over the shards of this process. judge: the engine of the validation rows."""
 
     def __init__(
         self, model: Any, unit: float, case: QuadCase, bins: Bins, engine: Threads, judge: Threads | None = None
@@ -215,7 +215,7 @@ class StumpPool(StumpTests):
 
 
 class EnginePool(StumpTests):
-    """By sums over the shards of any engine: labels and Gram rows take an exchange each, a round takes none."""
+    """A pool by sums over the shards of any engine: labels and Gram rows take an exchange each, a round takes none."""
 
     def __init__(self, model: Any, unit: float, bins: Bins, engine: Any, judge: Any) -> None:
         super().__init__(model, unit, bins, engine)
@@ -240,7 +240,7 @@ class EnginePool(StumpTests):
             return sums
 
         def means(sums: Sums) -> Floats:
-            """Of every voter with the state: a voter is -1 on the left and 1 on the right."""
+            """Return the mean of every voter with the state: a voter is -1 on the left and 1 on the right."""
             histogram = sums.histogram[:, : len(self.bins.n_bins)].sum(axis=0, keepdims=True)
             total = np.full(self.n_voters, sums.total, dtype=np.int64)
             total[: len(self.tests.column)] -= 2 * self.tests.left(histogram)[0]

@@ -59,7 +59,7 @@ class BinSearch(ResidualSearch):
         return float(self.sums.wrong / self.mass)
 
     def _search(self) -> SearchedVoter:
-        """Where one label has almost all the weight, the first voter is the constant one, unless another is perfect.
+        """Search a voter: where one label has almost all the weight, the first is constant, unless another is perfect.
 
         A voter and its complement are one, with a weight of either sign: the last leaf has the second label.
         """
@@ -163,7 +163,7 @@ class RowResiduals(ResidualSearch):
         return self.rows.error
 
     def _search(self) -> SearchedVoter | None:
-        """Where one label has almost all the weight, the first voter is the constant one."""
+        """Search a voter: where one label has almost all the weight, the first one is constant."""
         one_sided = self.rows.labelled and 1 - abs(self.means.mean(self.rows.target)) < 2 * ALMOST_NOTHING
         first = Always(1) if one_sided and not self.found else None
         voter = first or self.find(self.X, self.rows.residual, self.means)

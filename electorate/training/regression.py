@@ -148,7 +148,7 @@ class MedianBench(Bench):
         return finer
 
     def fitted(self, traces: list[Trace], runs: list[Any]) -> dict[str, Any]:
-        """Of several candidates, the first with the least error on validation rows counts."""
+        """Return the attributes; of several candidates, the first with the least error on validation rows counts."""
         scores = [trace.history.get("validation", np.empty(0)).min(initial=math.inf) for trace in traces]
         chosen = int(np.argmin(scores))
         trace, method = traces[chosen], runs[chosen]

@@ -66,11 +66,11 @@ class ResidualSearch:
         self.found.append(found)
 
     def correlations(self) -> Floats:
-        """Of the stored voters with the residual."""
+        """Return the correlations of the stored voters with the residual."""
         raise NotImplementedError
 
     def gram(self, k: int) -> Floats:
-        """Of voter k with the stored voters."""
+        """Return the inner products of voter k with the stored voters."""
         raise NotImplementedError
 
     def apply(self, changes: list[WeightChange]) -> None:
@@ -78,7 +78,7 @@ class ResidualSearch:
 
 
 class ResidualRounds(QuadRounds):
-    """As `PoolRounds`, over a family that is searched."""
+    """Rounds like those of `PoolRounds`, over a family that is searched."""
 
     def __init__(self, search: ResidualSearch, rules: WeightRules) -> None:
         super().__init__(rules, search.power)
@@ -97,12 +97,12 @@ class ResidualRounds(QuadRounds):
 
     @property
     def risk(self) -> float:
-        """By what the moves lowered it."""
+        """Return the risk by what the moves lowered it."""
         return max(self.power - self.fall - self.penalty, 0.0)
 
     @property
     def gap(self) -> float:
-        """For L1: the Lasso's duality gap if the search is exhaustive; if not, over the voters found."""
+        """Return the Lasso's duality gap for L1 if the search is exhaustive; if not, over the voters found."""
         if self.rules.penalty.kind != 1:
             return math.inf
         best = self.search.best()

@@ -141,7 +141,7 @@ class Scale:
     # ------------------------------------------------------------ floors
 
     def _floor_of_leaves(self, place: int, voter: Voter, gains: Floats) -> float:
-        """After a change, without a bound from the search.
+        """Return the floor after a change, without a bound from the search.
 
         The sums of the first channel are known by leaf; those of others grow at most as the worst leaf does.
         """
@@ -153,7 +153,7 @@ class Scale:
         return floor + self.log_full - total - channel.growth(float(gains.min()))
 
     def _next_floor(self, channel: Channel, floor: float, bound: Groups | float) -> float:
-        """After a change, from groups of examples or from the logarithm of a bound on the mean."""
+        """Return the floor after a change, from groups of examples or from the logarithm of a bound on the mean."""
         if isinstance(bound, float):
             return min(-LOG2 - bound, channel.highest_floor)
         grown = [special.log(units + self.spare) + channel.growth(gain) for units, gain in bound]
@@ -178,7 +178,7 @@ class Scale:
     # ------------------------------------------------------------ what comes out
 
     def means(self, one: float) -> list[Mean]:
-        """Of every channel; of a normalised one and of exp(-margin). one: the units of a mean of 1."""
+        """Return the mean of every channel; of a normalised one and of exp(-margin). one: the units of a mean of 1."""
         found = [Mean(total, one, floor) for total, floor in zip(totals_of(self.sums), self.floors.each, strict=True)]
         if self.channel.normalised:
             found.append(LogMean(0, one, 0.0, self.floors.log_mean, self.log_one))
@@ -196,5 +196,5 @@ class Scale:
 
 
 def totals_of(sums: Sums) -> list[int]:
-    """Of every channel."""
+    """Return the total of every channel."""
     return [sums.total] if sums.more is None else [sums.total, sums.more.total]

@@ -82,7 +82,7 @@ class ScannedRows:
     # ------------------------------------------------------------ the first pass
 
     def read_with_edges(self, edges: EdgePass, pool: ThreadPool) -> tuple[AnyArray, Any, Any]:
-        """As `read_vectors`, of rows that count once each, and find the edges of the bins in the same pass."""
+        """Read the vectors of rows that count once each, and find the edges of the bins in the same pass."""
         found = []
         for batch in self._batches(range(self.like.n_columns), "targets and edges of bins"):
             with batch.named():

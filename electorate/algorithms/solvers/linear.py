@@ -64,7 +64,7 @@ class Fresh:
 
 
 class Live:
-    """The same in a live model of highspy: a new voter is a new row, and the simplex starts from its last basis."""
+    """The program as a live model of highspy: a new voter is a new row, and the simplex starts from its last basis."""
 
     def __init__(self, margin: Margin) -> None:
         highspy: Any = import_module("highspy")

@@ -35,7 +35,7 @@ class QuadraticSolution:
 
 
 def solve_quadratic(awards: Floats, form: Quadratic, tol: float = 1e-9) -> QuadraticSolution:
-    """By a primal-dual interior point method on the dual; systems are as large as the voters, not the examples.
+    """Solve the dual by a primal-dual interior point method; systems are as large as the voters, not the examples.
 
     The dual is min |G x|^2 / 4 - c x over x = (w, z) >= 0, w <= cap, with G = (awards, I): z takes up what is negative.
     """

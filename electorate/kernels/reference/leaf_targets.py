@@ -33,7 +33,7 @@ def sum_targets(codes, grid, of, order, nodes, numbers, sums, clear):
 
 
 def _distinct(leaf, targets, weights, number):
-    """Of one leaf: targets in order, their weights."""
+    """Return the targets of one leaf in order and their weights."""
     values, place = np.unique(targets[leaf == number], return_inverse=True)
     mass = np.zeros(len(values), dtype=np.int64)
     np.add.at(mass, place, weights[leaf == number])
