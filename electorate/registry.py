@@ -108,10 +108,10 @@ _INSPECTION = {
     "inspection.theorems": "convergence",
 }
 _REPORT = {
-    "report.margin_displays": "BoundDisplay CumulativeMarginsDisplay MarginDisplay RobustErrorDisplay",
+    "report.margin_displays": "BoundDisplay CostDisplay CumulativeMarginsDisplay MarginDisplay RobustErrorDisplay",
     "report.model_report": "html_report",
     "report.regression": "IntervalDisplay QuantilesDisplay",
-    "report.voter_displays": "PathDisplay ShapeDisplay",
+    "report.voter_displays": "PathDisplay ShapeDisplay TreeSizesDisplay",
 }
 
 

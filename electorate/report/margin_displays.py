@@ -311,3 +311,59 @@ def _proved(model: Any, rho: float) -> tuple[dict[str, Any], dict[str, Any], str
     if model._guarantees.mu is training.edges and model.learning_rate == 1:
         bounds["exp(-sum of edge² / 2)"] = np.exp(-0.5 * np.cumsum(history["edge"][:rounds] ** 2))
     return bounds, {"training error": history["train_error"][:rounds]}, "training error"
+
+
+class CostDisplay(Display):
+    """1 + cost against rounds, on a logarithmic scale: Figure 2 of the VadaBoost paper.
+
+    Parameters
+    ----------
+    costs : mapping of names to arrays with one number per round
+
+    Attributes
+    ----------
+    ax_, figure_, lines_ : after ``plot``
+
+    Examples
+    --------
+    >>> from electorate import VadaBoostClassifier
+    >>> from electorate.report import CostDisplay
+    >>> from electorate.simulate import XD6
+    >>> X, y = XD6(noise=0.1).sample(100, random_state=0)
+    >>> models = {f"lam = {lam}": VadaBoostClassifier(lam=lam, n_estimators=10).fit(X, y) for lam in (0.0, 0.5)}
+    >>> CostDisplay.from_estimators(models, len(y)).ax_.get_xlabel()
+    'round'
+    """
+
+    def __init__(self, costs: Rounds) -> None:
+        if not costs:
+            raise ValueError("no costs to draw: give at least one")
+        self.costs = {name: _numbers(name, values) for name, values in costs.items()}
+
+    @classmethod
+    def from_estimators(cls, estimators: Mapping[str, Any], n_rows: int, *, ax: Any = None) -> Self:
+        """Cost (3) of fitted VadaBoosts and EBBoosts on n_rows training rows, and AdaBoost's cost, squared."""
+        return cls(cls.costs_of(estimators, n_rows)).plot(ax)
+
+    @staticmethod
+    def costs_of(estimators: Mapping[str, Any], n_rows: int) -> dict[str, Floats]:
+        """The numbers that `from_estimators` draws."""
+        return {name: _cost(name, model, n_rows) for name, model in estimators.items()}
+
+    def _draw(self, ax: Any) -> None:
+        self._draw_curves([(name, np.arange(1, len(cost) + 1), 1 + cost) for name, cost in self.costs.items()])
+        ax.set_yscale("log")
+        finish(ax, "round", "1 + cost")
+
+
+def _cost(name: str, model: Any, n_rows: int) -> Floats:
+    """The history has cost (3) over n^2, or the mean of exp(-y f), whose square it is compared with."""
+    kind = getattr(model, "_guarantees", training.Guarantees()).objective
+    objective = np.asarray(getattr(model, "history_", {}).get("objective", ()))
+    if kind == training.COST_3:
+        return n_rows**2 * objective
+    if kind == training.MEAN_EXP:
+        return (n_rows * objective) ** 2
+    raise ValueError(
+        f"{name!r} is a {type(model).__name__}, which does not store cost (3): give VadaBoost, EBBoost or AdaBoost"
+    )

@@ -9,8 +9,8 @@ from typing import Any, Self
 import numpy as np
 
 from electorate.estimators.guarantees import refuse_without
-from electorate.inspection.shapes import ShapeFunction, deciles_of, shape_functions, shape_parts
-from electorate.report.drawing import SHADES, Display, finish, panels, plain
+from electorate.inspection.shapes import ShapeFunction, deciles_of, shape_functions, shape_parts, tree_sizes
+from electorate.report.drawing import HATCHES, SHADES, Display, finish, named, panels, plain
 
 FEW = 5  # voters with a line style of their own
 AXES = (("lam", "penalty lam"), ("alpha_max", "largest weight alpha_max"), ("n_estimators", "rounds"))
@@ -78,6 +78,59 @@ class PathDisplay(Display):
         if self.varies == "lam":
             ax.invert_xaxis()  # from the empty model on
         finish(ax, dict(AXES)[self.varies], "weight")
+
+
+class TreeSizesDisplay(Display):
+    """The distribution of the sizes of trees: the number of nodes, with leaves, of every distinct voter.
+
+    Parameters
+    ----------
+    sizes : mapping of names to arrays of integers
+        Nodes of every tree of each model.
+
+    Attributes
+    ----------
+    ax_, figure_ : after ``plot``
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from electorate import AdaBoostClassifier, Trees
+    >>> from electorate.report import TreeSizesDisplay
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> model = AdaBoostClassifier(Trees(2), n_estimators=5).fit(X, y)
+    >>> int(TreeSizesDisplay.from_estimator(model).sizes["AdaBoostClassifier"].max())
+    7
+    """
+
+    def __init__(self, sizes: Mapping[str, Any]) -> None:
+        self.sizes = {name: np.asarray(found, dtype=np.int64) for name, found in sizes.items()}
+        if not any(len(found) for found in self.sizes.values()):
+            raise ValueError("there are no trees to count")
+
+    @classmethod
+    def from_estimator(cls, estimator: Any, *, ax: Any = None) -> Self:
+        return cls({type(estimator).__name__: tree_sizes(estimator)}).plot(ax)
+
+    @classmethod
+    def from_estimators(cls, estimators: Mapping[str, Any], *, ax: Any = None) -> Self:
+        return cls({name: tree_sizes(model) for name, model in estimators.items()}).plot(ax)
+
+    def _draw(self, ax: Any) -> None:
+        """Bars beside each other where there are several models."""
+        met = np.unique(np.concatenate(list(self.sizes.values())))
+        apart = float(np.diff(met).min(initial=2))
+        width = 0.8 * apart / len(self.sizes)
+        for k, (name, found) in enumerate(self.sizes.items()):
+            counts = [int(np.sum(found == size)) for size in met]
+            at = met - 0.4 * apart + (k + 0.5) * width
+            look = {"color": SHADES[k % len(SHADES)], "hatch": HATCHES[k % len(HATCHES)], "edgecolor": "0.15"}
+            ax.bar(at, counts, width, label=named(name), linewidth=0.6, **look)
+        if len(met) <= MANY:
+            ax.set_xticks(met)
+        ax.set_xlim(met[0] - apart, met[-1] + apart)
+        ax.yaxis.get_major_locator().set_params(integer=True)
+        finish(ax, "nodes of a tree", "trees", "best" if len(self.sizes) > 1 else None)
 
 
 # ---------------------------------------------------------------- shapes

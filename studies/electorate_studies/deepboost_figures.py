@@ -13,8 +13,7 @@ import numpy as np
 
 from electorate import AdaBoostClassifier, DeepBoostClassifier, Trees, margins
 from electorate.inspection.shapes import tree_sizes
-from electorate.report import CumulativeMarginsDisplay
-from electorate.report.drawing import SHADES, finish, pyplot
+from electorate.report import CumulativeMarginsDisplay, TreeSizesDisplay
 from electorate.theory.margins import Margins
 from electorate_studies.binary_sets import Source, read_set
 from electorate_studies.request import Request, markdown_table
@@ -82,13 +81,8 @@ def reproduce(request: Request) -> str:
     found = request.figure_rows("deepboost", make, ("algorithm",))
     if request.number == 3:
         sizes = [one["nodes"] for one in found]
-        counted = np.unique(sizes, return_counts=True)
-        figure, panel = pyplot(figure_3).subplots(layout="constrained")
-        panel.bar(*counted, 1.6, color=SHADES[0], edgecolor="0.15", linewidth=0.6)
-        panel.yaxis.get_major_locator().set_params(integer=True)
-        finish(panel, "nodes of a tree", "trees", None)
-        request.save(figure, "deepboost")
-        table = markdown_table("nodes | trees", zip(*counted, strict=True), "rr")
+        request.save(TreeSizesDisplay({"DeepBoost": sizes}).plot().figure_, "deepboost")
+        table = markdown_table("nodes | trees", zip(*np.unique(sizes, return_counts=True), strict=True), "rr")
     else:
         values = {one["algorithm"]: np.array(one["margins"]) for one in found}
         each = {name: Margins(of, np.ones(len(of)), of, "normalised") for name, of in values.items()}

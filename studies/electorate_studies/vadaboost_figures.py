@@ -16,7 +16,8 @@ import numpy as np
 
 from electorate import AdaBoostClassifier, EBBoostClassifier, VadaBoostClassifier
 from electorate.exact import Floats
-from electorate.report.drawing import finish, lines, pyplot
+from electorate.report import CostDisplay
+from electorate.report.drawing import pyplot
 from electorate.simulate import XD6
 from electorate_studies.binary_sets import Source, read_set
 from electorate_studies.request import Request, markdown_table
@@ -118,12 +119,6 @@ def rows(folder: Path, plan: Plan) -> tuple[Any, Any]:
     return drawn.X, drawn.y
 
 
-def cost_of(model: Any, n_rows: int) -> Floats:
-    """Return cost (3) of every round; of AdaBoost the square of the sum of exp(-y f)."""
-    objective = np.asarray(model.history_["objective"])
-    return (n_rows * objective) ** 2 if isinstance(model, AdaBoostClassifier) else n_rows**2 * objective
-
-
 def figure_2(folder: Path, plan: Plan = PAPER) -> list[dict[str, Any]]:
     """The costs after every round. At lam = 0 EBBoost is AdaBoost, and is left out. folder: of the data sets."""
     X, y = rows(folder, plan)
@@ -134,7 +129,7 @@ def figure_2(folder: Path, plan: Plan = PAPER) -> list[dict[str, Any]]:
         models = {"AdaBoost, squared": adaboost, "VadaBoost": VadaBoostClassifier(lam=lam, **options).fit(X, y)}
         if lam > 0:
             models["EBBoost"] = EBBoostClassifier(lam=lam, **options).fit(X, y)
-        costs = {name: cost_of(model, len(y)) for name, model in models.items()}
+        costs = CostDisplay.costs_of(models, len(y))
         found += [
             {"lam": lam, "algorithm": name, "rows": len(y), "cost": [float(f"{x:.6g}") for x in cost]}
             for name, cost in costs.items()
@@ -145,11 +140,7 @@ def figure_2(folder: Path, plan: Plan = PAPER) -> list[dict[str, Any]]:
 def draw_2(found: list[dict[str, Any]]) -> Any:
     figure, panels = pyplot(draw_2).subplots(1, 2, figsize=(7.6, 3.2), sharey=True, layout="constrained")
     for panel, lam in zip(panels, LAMS, strict=True):
-        curves = [row for row in found if row["lam"] == lam]
-        for row, look in zip(curves, lines(), strict=False):
-            panel.plot(np.arange(1, len(row["cost"]) + 1), 1 + np.array(row["cost"]), label=row["algorithm"], **look)
-        panel.set_yscale("log")
-        finish(panel, "round", "1 + cost")
+        CostDisplay({one["algorithm"]: one["cost"] for one in found if one["lam"] == lam}).plot(panel)
         panel.set_title(f"lam = {lam:g}", fontsize="medium")
     return figure
 

@@ -37,11 +37,13 @@ from electorate.inspection import convergence, shape_functions, staged_margins
 from electorate.inspection.shapes import shape_parts
 from electorate.report import (
     BoundDisplay,
+    CostDisplay,
     CumulativeMarginsDisplay,
     MarginDisplay,
     PathDisplay,
     RobustErrorDisplay,
     ShapeDisplay,
+    TreeSizesDisplay,
 )
 from electorate.report.drawing import LINES, named, plain
 from electorate.simulate import XD6, TwoNorm
@@ -195,7 +197,45 @@ def test_bounds_may_be_any_numbers(ax: Any) -> None:
         BoundDisplay.from_estimator(QuadBoostClassifier(n_estimators=3).fit(X, y))
 
 
+@pytest.mark.parametrize("lam", [0.0, 0.5])
+def test_costs_are_recomputed(lam: float, ax: Any) -> None:
+    """Cost (3) of the VadaBoost paper from the margins of every round: (sum e)^2 + lam (n sum e^2 - (sum e)^2)."""
+    X, y = noisy(120)
+    models = {
+        "ada": AdaBoostClassifier(n_estimators=8).fit(X, y),
+        "vada": VadaBoostClassifier(lam=lam, n_estimators=8).fit(X, y),
+        "eb": EBBoostClassifier(lam=lam, n_estimators=8).fit(X, y),
+    }
+    display = CostDisplay.from_estimators(models, len(y), ax=ax)
+    for (name, model), line in zip(models.items(), display.lines_, strict=True):
+        e = [np.exp(-stage.scores) for stage in staged_margins(model, X, y)]
+        variance = [0.0 if name == "ada" else lam * (len(y) * np.sum(v**2) - v.sum() ** 2) for v in e]
+        expected = [v.sum() ** 2 + penalty for v, penalty in zip(e, variance, strict=True)]
+        np.testing.assert_allclose(line.get_ydata(), 1 + np.array(expected), rtol=1e-8)
+    with pytest.raises(ValueError, match="'q' is a QuadBoostClassifier"):
+        CostDisplay.from_estimators({"q": QuadBoostClassifier(n_estimators=2).fit(X, y)}, len(y))
+
+
 # ---------------------------------------------------------------- ensembles
+
+
+def test_tree_sizes_are_counted_in_words(ax: Any) -> None:
+    X, y = noisy(200)
+    models = {"ada": AdaBoostClassifier(Trees(3), n_estimators=6), "deep": DeepBoostClassifier(Trees(3), lam=0.01)}
+    fitted = {name: model.fit(X, y) for name, model in models.items()}
+    display = TreeSizesDisplay.from_estimators(fitted, ax=ax)
+    for name, model in fitted.items():
+        sizes = []
+        for voter in model.estimators_:
+            text = voter.to_text()
+            leaves = 2 if ", else " in text else len(text.splitlines())
+            sizes.append(2 * leaves - 1)
+        if name == "ada":
+            np.testing.assert_array_equal(np.sort(display.sizes[name]), np.sort(sizes))
+        assert len(display.sizes[name]) == len(model.steps_)
+    assert sum(bar.get_height() for bar in ax.patches) == sum(map(len, display.sizes.values()))
+    with pytest.raises(TypeError, match="are not electorate"):
+        TreeSizesDisplay.from_estimator(AdaBoostClassifier(DecisionTreeClassifier()).fit(X, y))
 
 
 def test_paths_of_every_penalty(ax: Any) -> None:
@@ -327,7 +367,7 @@ def test_matplotlib_is_imported_when_something_is_drawn() -> None:
     code = """
 import sys
 import electorate
-from electorate.report import BoundDisplay, MarginDisplay, ShapeDisplay, PathDisplay
+from electorate.report import BoundDisplay, MarginDisplay, ShapeDisplay, TreeSizesDisplay, PathDisplay, CostDisplay
 display = BoundDisplay({"b": [1.0, 0.5]})
 assert "matplotlib" not in sys.modules
 sys.modules["matplotlib"] = None
@@ -346,6 +386,8 @@ except ImportError as error:
     [
         (lambda: MarginDisplay({}), "at least one"),
         (lambda: CumulativeMarginsDisplay({}), "at least one"),
+        (lambda: CostDisplay({}), "at least one"),
+        (lambda: TreeSizesDisplay({"a": []}), "no trees"),
         (lambda: ShapeDisplay([]), "no column"),
         (lambda: MarginDisplay.from_estimator(None, [[0]], [0], X_test=[[0]]), "together"),
     ],

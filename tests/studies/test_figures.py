@@ -6,11 +6,9 @@ from pathlib import Path
 import matplotlib as mpl
 import numpy as np
 import pytest
-from samples import noisy
 
-from electorate import AdaBoostClassifier, EBBoostClassifier, VadaBoostClassifier, margins
+from electorate import margins
 from electorate.cli import main
-from electorate.inspection import staged_margins
 from electorate_studies import deepboost_figures as deepboost
 from electorate_studies import vadaboost_figures as vadaboost
 
@@ -77,19 +75,3 @@ def test_a_picture_is_drawn_again_from_its_file(paper: str, number: int, tmp_pat
     picture.unlink()
     assert main([*where, "--render", "--data", str(tmp_path / "none")]) == 0
     assert (picture.read_bytes(), page.read_text(encoding="utf-8")) == first
-
-
-@pytest.mark.parametrize("lam", [0.0, 0.5])
-def test_costs_are_recomputed(lam: float) -> None:
-    """Cost (3) of the VadaBoost paper from the margins of every round: (sum e)^2 + lam (n sum e^2 - (sum e)^2)."""
-    X, y = noisy(120)
-    models = {
-        "ada": AdaBoostClassifier(n_estimators=8).fit(X, y),
-        "vada": VadaBoostClassifier(lam=lam, n_estimators=8).fit(X, y),
-        "eb": EBBoostClassifier(lam=lam, n_estimators=8).fit(X, y),
-    }
-    for name, model in models.items():
-        e = [np.exp(-stage.scores) for stage in staged_margins(model, X, y)]
-        variance = [0.0 if name == "ada" else lam * (len(y) * np.sum(v**2) - v.sum() ** 2) for v in e]
-        expected = [v.sum() ** 2 + penalty for v, penalty in zip(e, variance, strict=True)]
-        np.testing.assert_allclose(vadaboost.cost_of(model, len(y)), expected, rtol=1e-8)
