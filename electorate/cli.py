@@ -10,10 +10,8 @@ import signal
 import sys
 import warnings
 from importlib import import_module
-from typing import Any
 
 from electorate import __version__
-from electorate.optional import optional
 from electorate.text import literal, occupy_closed_descriptors, safe_messages, safe_results
 
 COMMANDS = {
@@ -28,7 +26,6 @@ COMMANDS = {
     "reproduce": "reproduce a table or a figure of the papers",
     "data": "list the papers' data sets, or fetch one",
 }
-OF_STUDIES = ("reproduce", "data")  # commands of the distribution electorate-studies
 EXPLAINED = (ValueError, TypeError, OSError, MemoryError, RuntimeError, ImportError)  # their texts say what to do
 
 
@@ -56,7 +53,7 @@ def _run(given: list[str]) -> int:
             options = parser(command).parse_args(given)
             with warnings.catch_warnings():
                 warnings.showwarning = show_warning
-                return int(_module_of(options.command).run(options) or 0)
+                return int(import_module(f"electorate.commands.{options.command}").run(options) or 0)
     except KeyboardInterrupt:
         print("\ninterrupted", file=sys.stderr)
         return 130
@@ -75,12 +72,6 @@ def _run(given: list[str]) -> int:
         lines = [literal(line, 2000) for line in _in_options(text, options).split("\n")]
         print(f"electorate {command}: " + "\n".join(lines), file=sys.stderr)
         return 1
-
-
-def _module_of(command: str) -> Any:
-    if command in OF_STUDIES:
-        return optional(f"electorate_studies.commands.{command}", f"electorate {command}")
-    return import_module(f"electorate.commands.{command}")
 
 
 def _in_options(text: str, options: argparse.Namespace) -> str:
@@ -110,7 +101,7 @@ def parser(command: str = "") -> argparse.ArgumentParser:
         for name, what in COMMANDS.items():
             commands.add_parser(name, help=what)
         return top
-    module = _module_of(command)
+    module = import_module(f"electorate.commands.{command}")
     one = commands.add_parser(
         command,
         help=COMMANDS[command],

@@ -9,11 +9,11 @@ import matplotlib as mpl
 import pytest
 
 from electorate.cli import main
+from electorate.commands.reproduce import PAPERS
 from electorate_studies import adaboost_r, deepboost, quadboost, vadaboost
 from electorate_studies import deepboost_choice as choice
 from electorate_studies import deepboost_complexities as complexities
 from electorate_studies import deepboost_readings as readings
-from electorate_studies.commands.reproduce import PAPERS
 from electorate_studies.runs import FIELDS, read_results
 
 mpl.use("Agg")

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from electorate.cli import main
-from electorate_studies.commands import reproduce
+from electorate.commands import reproduce
 from electorate_studies.overview import overview_lines
 from electorate_studies.runs import read_results
 

@@ -7,9 +7,6 @@ import os
 import sys
 from typing import Any
 
-from sklearn.datasets import fetch_openml
-
-from electorate.tables.source import Source
 from electorate.text import check_writable, literal, write_text, writing
 
 EXAMPLES = """examples:
@@ -41,6 +38,8 @@ def add_options(one: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
+    from electorate.tables.source import Source
+
     name, folder = options.name, options.folder
     if name is None:
         found = os.listdir(folder) if folder is not None else []
@@ -71,7 +70,9 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _fetch(number: int, name: str) -> str:
-    """Return a data set of OpenML, as CSV."""
+    """A data set of OpenML, as CSV."""
+    from sklearn.datasets import fetch_openml
+
     try:
         data = fetch_openml(data_id=number, as_frame=False, parser="liac-arff")
     except OSError as error:

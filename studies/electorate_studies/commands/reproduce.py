@@ -8,9 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from electorate.commands.options import split_names
+from electorate.optional import optional
 from electorate.text import check_writable, literal, write_text
-from electorate_studies.binary_sets import NoDataError
-from electorate_studies.request import Request
 
 EXAMPLES = """examples:
   electorate reproduce all --quick                    a small version of the five papers: a minute
@@ -21,7 +20,7 @@ EXAMPLES = """examples:
   electorate reproduce locmedboost --theorem 2
 After Ctrl-C or a crash the same command resumes."""
 
-PAPERS = ("quadboost", "vadaboost", "deepboost", "adaboost_r", "locmedboost")
+PAPERS = ("quadboost", "vadaboost", "deepboost", "adaboost_r", "locmedboost")  # modules of electorate_studies
 STUDIES = (*PAPERS, "certificates", "peers")
 EVERY = "all"
 CHECKED = " (runs an experiment that checks it)"
@@ -52,6 +51,9 @@ def _positive(text: str) -> int:
 
 
 def run(options: argparse.Namespace) -> int:
+    optional("electorate_studies", "electorate reproduce")
+    from electorate_studies.binary_sets import NoDataError
+
     if options.render and (options.sets or options.repeats):
         raise ValueError("--render makes the pages of all stored results again: leave out --sets and --repeats")
     names = PAPERS if options.paper == EVERY else (options.paper,)
@@ -86,6 +88,8 @@ def _wanted(options: argparse.Namespace, name: str, study: Any) -> list[str]:
 
 
 def _reproduce(options: argparse.Namespace, name: str, study: Any, what: str, out: Path) -> None:
+    from electorate_studies.request import Request
+
     needed = not options.render and (what in study.NEEDS_DATA or (what == EVERY and bool(study.NEEDS_DATA)))
     if needed and not Path(options.data).is_dir():
         raise ValueError(
