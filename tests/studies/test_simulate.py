@@ -12,9 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import multivariate_normal, norm
 
-from electorate.simulate import XD6, TwoNorm
+from electorate.simulate import XD6, LEDEven, Parity, TwoNorm
 from electorate.theory.margins import bayes_margins
-from electorate_studies.domains import LEDEven, Parity
 
 DATA = Path(os.environ.get("ELECTORATE_DATA", Path(__file__).parents[3] / "shared" / "data"))
 checked = settings(derandomize=True, max_examples=15, deadline=None)
