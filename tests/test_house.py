@@ -17,10 +17,12 @@ import pytest
 
 import electorate
 from electorate import AdaBoostClassifier, MedBoostRegressor, Trees, VadaBoostClassifier
-from electorate.registry import MODULES
+from electorate.registry import ALGORITHMS, MODULES
 
 PACKAGE = Path(electorate.__file__).parent
 SHORT = 3  # lines of a function
+PREPOSITIONS = {"Of", "As", "At", "By", "For", "From", "In", "To", "With"}
+PUBLIC_MODULES = {"electorate.inspection", "electorate.report", "electorate.simulate"}
 SKIPPED = {tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT, tokenize.ENDMARKER}
 DEFINITIONS = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 
@@ -101,6 +103,26 @@ def test_names() -> None:
     assert len(twice) <= 10, sorted(twice)
     folders = {path.name for path in PACKAGE.iterdir() if path.is_dir()}
     assert folders.isdisjoint(MODULES)
+
+
+@pytest.mark.parametrize("name", ALGORITHMS)
+def test_classes_that_an_estimator_inherits_from(name: str) -> None:
+    own = [cls.__name__ for cls in getattr(electorate, name).__mro__ if cls.__module__.startswith("electorate.")]
+    assert len(own) <= 14, own
+
+
+def test_docstrings_have_a_subject() -> None:
+    """A docstring that begins with a preposition leaves out what it is about."""
+    texts = [ast.get_docstring(node) for node in nodes(ast.FunctionDef | ast.ClassDef)]
+    assert len([text for text in texts if text and text.split()[0] in PREPOSITIONS]) <= 158
+
+
+def test_modules_that_studies_import() -> None:
+    """Besides public names; the aim is one module, of the comparison."""
+    trees = [ast.parse(path.read_text()) for path in (PACKAGE.parent / "studies").rglob("*.py")]
+    imports = [node for tree in trees for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)]
+    found = {node.module for node in imports if node.module and node.module.startswith("electorate.")}
+    assert len(found - PUBLIC_MODULES) <= 27, sorted(found - PUBLIC_MODULES)
 
 
 @pytest.mark.parametrize(
