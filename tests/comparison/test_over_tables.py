@@ -398,6 +398,7 @@ def test_several_tables_end_with_tests_over_them(tables, capsys):
     assert compare_over(found).pairs["chance_of_better"] == pytest.approx(list(pairs["chance_of_better"]))
 
 
+@pytest.mark.process
 def test_several_tables_resume_after_a_kill(tables, capsys):
     given = ["t0.csv", "t1.csv", "--target", "y", "--jobs", "1", *FEW, "--no-stack"]
     process = command(*given, cwd=tables)

@@ -227,6 +227,7 @@ def test_the_deepest_nesting_is_32() -> None:
             modelfile.write_bytes("k", json.loads(text)["meta"], {})
 
 
+@pytest.mark.process
 def test_deep_nesting_is_refused_whatever_the_recursion_limit() -> None:
     run_python(
         """
@@ -725,6 +726,7 @@ def run_python(code: str, *arguments: str) -> None:
     subprocess.run([sys.executable, "-c", code, *arguments], check=True, env=environment, timeout=60)
 
 
+@pytest.mark.process
 @posix_only
 def test_a_real_limit_on_the_size_of_files(saved: Path) -> None:
     before = saved.read_bytes()
@@ -747,6 +749,7 @@ else:
     assert saved.read_bytes() == before
 
 
+@pytest.mark.process
 @posix_only
 def test_a_process_killed_while_saving_leaves_the_old_file_or_the_new(tmp_path: Path) -> None:
     path = tmp_path / "killed.model"

@@ -389,6 +389,7 @@ resumable({name!r}, True).set_callbacks(Checkpoint({path!r}, every=3), AfterRoun
 """
 
 
+@pytest.mark.process
 @pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="no SIGKILL on this system")
 @pytest.mark.parametrize(("name", "n_classes", "at"), [("AdaBoost, trees", 2, 5), ("Real AdaBoost, stumps", 3, 16)])
 def test_a_killed_fit_can_be_resumed(name: str, n_classes: int, at: int, tmp_path: Path) -> None:
