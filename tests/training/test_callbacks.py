@@ -21,7 +21,7 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
-from training_cases import CLASSES, MODELS, ONE_OF_EACH, ONE_VS_REST, noisy, plain
+from training_cases import CLASSES, MODELS, ONE_OF_EACH, ONE_VS_REST, assert_same, noisy, plain
 
 from electorate import (
     AdaBoostClassifier,
@@ -317,15 +317,6 @@ def test_a_time_limit_of_nothing_leaves_one_round() -> None:
 def resumable(name: str, early_stopping: bool, rounds: int = 12) -> Any:
     more = {"early_stopping": True, "n_iter_no_change": 4, "random_state": 0} if early_stopping else {}
     return clone(MODELS[name]).set_params(n_estimators=rounds, **more)
-
-
-def assert_same(one: Any, other: Any) -> None:
-    assert one.digest_ == other.digest_
-    assert one.stop_reason_ == other.stop_reason_
-    assert getattr(one, "best_round_", None) == getattr(other, "best_round_", None)
-    assert one.history_.keys() == other.history_.keys()
-    for name in one.history_.keys() - {"seconds"}:
-        np.testing.assert_array_equal(one.history_[name], other.history_[name], err_msg=name)
 
 
 @pytest.mark.parametrize("early_stopping", [False, True])
