@@ -1,0 +1,18 @@
+"""The parts of a comparison, for experiments with a protocol of their own: the studies import no other module of it."""
+
+from electorate.comparison import paired_tests
+from electorate.comparison.algorithms import CLASSIFICATION, MANY_ROWS, OURS, PEERS, REGRESSION, Algorithm, Facts, Size
+from electorate.comparison.fits import staged_scores, stages_of, train, with_rounds
+from electorate.comparison.folds import deal, draw, strata
+from electorate.comparison.metrics import METRICS, Scored
+from electorate.comparison.peers import LIBRARIES
+from electorate.comparison.rows import Rows, read_rows
+from electorate.estimators.stack_weights import weigh_predictions, weigh_probabilities
+from electorate.estimators.stacked import pool, pooled_decision
+from electorate.model.calibration import fit_temperature
+from electorate.model.decisions import ABSENT
+
+__all__ = ["CLASSIFICATION", "LIBRARIES", "MANY_ROWS", "METRICS", "OURS", "PEERS", "REGRESSION"]
+__all__ += ["ABSENT", "Algorithm", "Facts", "Rows", "Scored", "Size", "deal", "draw", "fit_temperature"]
+__all__ += ["paired_tests", "pool", "pooled_decision", "read_rows", "staged_scores", "stages_of", "strata", "train"]
+__all__ += ["weigh_predictions", "weigh_probabilities", "with_rounds"]
