@@ -12,7 +12,7 @@ from electorate.estimators.stacked import pool, pooled_decision
 from electorate.model.calibration import fit_temperature
 from electorate.model.decisions import ABSENT
 
-__all__ = ["CLASSIFICATION", "LIBRARIES", "MANY_ROWS", "METRICS", "OURS", "PEERS", "REGRESSION"]
-__all__ += ["ABSENT", "Algorithm", "Facts", "Rows", "Scored", "Size", "deal", "draw", "fit_temperature"]
-__all__ += ["paired_tests", "pool", "pooled_decision", "read_rows", "staged_scores", "stages_of", "strata", "train"]
-__all__ += ["weigh_predictions", "weigh_probabilities", "with_rounds"]
+__all__ = ["ABSENT", "CLASSIFICATION", "LIBRARIES", "MANY_ROWS", "METRICS", "OURS", "PEERS", "REGRESSION", "Algorithm"]
+__all__ += ["Facts", "Rows", "Scored", "Size", "deal", "draw", "fit_temperature", "paired_tests", "pool"]
+__all__ += ["pooled_decision", "read_rows", "staged_scores", "stages_of", "strata", "train", "weigh_predictions"]
+__all__ += ["weigh_probabilities", "with_rounds"]
