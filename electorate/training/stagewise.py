@@ -103,9 +103,8 @@ class Stagewise(RoundByRound):
         outputs = np.where(sides[:, :, 1] > sides[:, :, 0], 1.0, -1.0)[:, :, None]
         right, wrong = sides.max(axis=2).sum(axis=1).tolist(), sides.min(axis=2).sum(axis=1).tolist()
         steps = [Step(s, (r - w) / (r + w), w / (r + w)) for s, r, w in zip(sizes.tolist(), right, wrong, strict=True)]
-        tests = numbers[:, :2].tolist()
-        for (column, cut), left, each, output, step in zip(tests, on_left, sides, outputs, steps, strict=True):
-            self.casts.append(Cast(Voter([Split(ROOT, 1, 2, column, cut, left)], [1, 2], each), output, step))
+        for (j, cut), left, each, h, step in zip(numbers[:, :2].tolist(), on_left, sides, outputs, steps, strict=True):
+            self.casts.append(Cast(Voter([Split(ROOT, 1, 2, j, cut, left)], [1, 2], each), h, step))
             self.reach += step.size
             scale.lowest -= step.size
         n_voters = np.arange(before + 1, before + len(steps) + 1)
