@@ -27,9 +27,9 @@ export PIP_NO_INPUT := 1
 help:
 	@echo "make demo         a short tour, after installing the package into $(VENV)"
 	@echo "make core         the compiled kernels of this checkout, after changes in core/; needs CMake, Ninja and a compiler"
-	@echo "make check        the first check of a change, in a minute: ruff, and tests of one algorithm and of the structure"
+	@echo "make check        the first check of a change, in a minute: ruff, and the tests and golden records of what it touches"
 	@echo "make test         the tests, without the slow ones"
-	@echo "make test-fast    the tests without the modules that start processes or repeat fits many times"
+	@echo "make test-fast    the tests that start no processes, with two parameter sets and few examples of each"
 	@echo "make test-oldest  test-fast without tests/golden, with the oldest supported releases, on Python 3.11 in .venv-oldest"
 	@echo "make test-dask    every fault of a Dask cluster 20 times; writes benchmarks/DASK_FAULTS.log"
 	@echo "make sanitize     the tests of kernels with every index checked, by AddressSanitizer, UBSan and ThreadSanitizer of g++"
@@ -56,13 +56,13 @@ core:
 check: $(VENV)/.installed-dev
 	$(RUN) -m ruff check .
 	$(RUN) -m ruff format --check .
-	$(RUN) -m pytest --fast tests/test_house.py tests/test_layers.py tests/algorithms/test_adaboost.py tests/families/test_stumps.py
+	$(RUN) tools/check.py
 
 test: $(VENV)/.installed-test
 	$(RUN) -m pytest -n 2 --dist worksteal -m "not slow and not gpu"
 
 test-fast: $(VENV)/.installed-test
-	$(RUN) -m pytest -n 2 --dist worksteal -m "not slow and not gpu" --fast
+	$(RUN) -m pytest -n 2 --dist worksteal -m "not slow and not process and not gpu" --fast
 
 # requirements-oldest.txt has the lower bounds of pyproject.toml. The bits of tests/golden are those of the NumPy that the
 # group `test` pins, which test-tools does not.
@@ -70,7 +70,7 @@ test-oldest:
 	$(MAKE) --no-print-directory VENV=.venv-oldest CONSTRAINTS=requirements-oldest.txt CANDIDATES=python3.11 test-fast-oldest
 
 test-fast-oldest: $(VENV)/.installed-test-tools
-	$(RUN) -m pytest -n 2 --dist worksteal -m "not slow and not gpu" --fast --ignore=tests/golden
+	$(RUN) -m pytest -n 2 --dist worksteal -m "not slow and not process and not gpu" --fast --ignore=tests/golden
 
 test-dask: $(VENV)/.installed-test
 	$(RUN) tools/dask_faults.py 20

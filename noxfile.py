@@ -29,7 +29,8 @@ def lint(session: nox.Session) -> None:
 def tests(session: nox.Session) -> None:
     """The quick tests; arguments after -- go to pytest instead."""
     install(session, "test")
-    session.run("python", "-m", "pytest", *(session.posargs or ["-n", "auto", "-m", "not slow and not gpu", "--fast"]))
+    chosen = ["-n", "auto", "-m", "not slow and not process and not gpu", "--fast"]
+    session.run("python", "-m", "pytest", *(session.posargs or chosen))
 
 
 @nox.session(default=False)

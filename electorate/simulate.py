@@ -1,7 +1,7 @@
 """Problems whose law is known: rows and labels to draw, the probability of a label, the Bayes rule and its margins.
 
-LEDeven, XD6 and parity are those of the AdaBoost_R paper (section 4.2), twonorm Breiman's. Labels are 0 and 1; noise is a rate from 0 to 1/2,
-mostly of inverted labels.
+LEDeven, XD6 and parity are those of the AdaBoost_R paper (section 4.2), twonorm is Breiman's. Labels are 0 and 1; noise
+is a rate from 0 to 1/2: of inverted segments for LEDeven, of inverted labels for all others.
 """
 
 import math

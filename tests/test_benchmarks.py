@@ -9,6 +9,8 @@ from typing import Any
 
 import pytest
 
+pytestmark = pytest.mark.process
+
 ROOT = Path(__file__).parent.parent
 BARS_PER_ROW = {
     "fit-large": 2,
@@ -32,7 +34,7 @@ BARS_PER_ROW = {
     "dask": 6,
     "lpboost": 1,
 }
-SOME_ROWS = ("fit-large", "fit-adaboost", "fit-small", "round", "predict", "memory")
+SOME_ROWS = ("fit-large", "fit-adaboost", "round", "predict", "memory")
 
 
 def run(*arguments: str, timeout: float = 1200.0) -> subprocess.CompletedProcess[str]:
@@ -87,7 +89,6 @@ def test_some_rows_with_all_their_bars(results: dict[str, Any]) -> None:
     [
         ("fit-large", ["one core", "two threads"]),
         ("fit-adaboost", ["one core"]),
-        ("fit-small", ["one core", "all cores"]),
         ("predict", ["one core"]),
     ],
 )

@@ -53,6 +53,7 @@ def test_the_python_of_the_readme_runs(tmp_path, monkeypatch):
     assert names["model"].stop_reason_ == "n_estimators"
 
 
+@pytest.mark.process
 def test_the_commands_of_the_readme_run_one_after_the_other(tmp_path):
     """In the test `compare` tries one setting of each algorithm."""
     frame = load_breast_cancer(as_frame=True).frame.iloc[:, -8:].rename(columns={"target": "sold"})

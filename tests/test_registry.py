@@ -71,6 +71,7 @@ def modules_after(program: str) -> set[str]:
     return set(done.stdout.rpartition("modules:")[2].split())
 
 
+@pytest.mark.process
 def test_the_registry_imports_nothing_else():
     mine = {name for name in modules_after("import electorate.registry") if name.startswith("electorate")}
     assert mine == {"electorate", "electorate.registry"}
@@ -86,6 +87,7 @@ except SystemExit:
 EXTRAS = {"matplotlib", "polars", "dask", "cupy", "highspy"}  # scikit-learn imports pandas itself
 
 
+@pytest.mark.process
 @pytest.mark.parametrize(
     ("program", "heavy"),
     [

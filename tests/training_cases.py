@@ -67,3 +67,13 @@ def few_distinct_rows(n: int = 300) -> tuple[Any, Any, Any]:
     X = np.column_stack([rng.integers(0, 4, n), rng.integers(0, 3, n)]).astype(np.float64)
     y = ((X[:, 0] > 1) ^ (rng.random(n) < 0.25)).astype(np.int64)
     return X, y, rng.gamma(0.5, size=n) + 1e-3
+
+
+def assert_same(one: Any, other: Any) -> None:
+    """The same model, and the same story but for the time it took."""
+    assert one.digest_ == other.digest_
+    assert one.stop_reason_ == other.stop_reason_
+    assert getattr(one, "best_round_", None) == getattr(other, "best_round_", None)
+    assert one.history_.keys() == other.history_.keys()
+    for name in one.history_.keys() - {"seconds"}:
+        np.testing.assert_array_equal(one.history_[name], other.history_[name], err_msg=name)

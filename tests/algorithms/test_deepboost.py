@@ -376,6 +376,7 @@ def test_bits(data, loss, family):
         check(ENGINES["threads"], model, X, y)
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("loss", LOSSES)
 def test_the_same_model_on_dask(loss):
     X, y = DATA["missing"]

@@ -75,7 +75,7 @@ def labelings(X, pairs):
 @pytest.mark.parametrize("pairs", [False, True])
 def test_every_voter_is_ranked(lam, weights, pairs):
     """The voter of each round has the lowest cost of all, sets of categories included, and its own best step."""
-    for seed in range(2 if pairs else 6):
+    for seed in range(1 if pairs else 3):
         rng = np.random.default_rng(seed)
         n = 20 if pairs else 50
         X = pd.DataFrame(rng.normal(size=(n, 2)).round(0 if pairs else 1), columns=["a", "b"])
@@ -264,6 +264,7 @@ def test_lam_is_chosen_and_rows_are_listened_to():
     assert model.history_["validation"].min() == pytest.approx(model.lam_scores_.min())
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("family", ["stumps", "paired"])
 def test_the_same_model_on_dask(family):
     X, y = DATA["missing"]

@@ -453,12 +453,12 @@ def test_bits_of_columns(check: Any, data: str) -> None:
 @pytest.mark.parametrize("classes", [2, 3])
 def test_stages_warm_start_and_files(name: str, way: str, classes: int, tmp_path: Any) -> None:
     X, y = noisy(classes)
-    whole = model(name, way, n_estimators=30).fit(X, y)
+    whole = model(name, way, n_estimators=20).fit(X, y)
     stages = list(zip(whole.staged_decision_function(X), whole.staged_predict_proba(X), strict=True))
     stages = [(f.copy(), p.copy()) for f, p in stages]
     assert len(stages) == int(whole.moves_.round.max())
     going = model(name, way, warm_start=True)
-    for rounds in (1, 11, 30):
+    for rounds in (1, 7, 20):
         if rounds > len(stages):
             break
         going.set_params(n_estimators=rounds).fit(X, y)
@@ -473,8 +473,8 @@ def test_stages_warm_start_and_files(name: str, way: str, classes: int, tmp_path
     assert again.gap_ == whole.gap_
     for one, other in zip(again.staged_decision_function(X), whole.staged_decision_function(X), strict=True):
         np.testing.assert_array_equal(one, other)
-    again.set_params(warm_start=True, n_estimators=35).fit(X, y)
-    assert again.digest_ == model(name, way, n_estimators=35).fit(X, y).digest_
+    again.set_params(warm_start=True, n_estimators=24).fit(X, y)
+    assert again.digest_ == model(name, way, n_estimators=24).fit(X, y).digest_
 
 
 def test_a_warm_start_with_other_rows_is_refused() -> None:

@@ -234,7 +234,7 @@ def test_what_cannot_be_boosted_is_refused() -> None:
 # ---------------------------------------------------------------- elsewhere
 
 
-@pytest.mark.parametrize("engine", sorted(ENGINES))
+@pytest.mark.parametrize("engine", ["disk", "threads", pytest.param("dask", marks=pytest.mark.process)])
 @pytest.mark.parametrize("family", [Stumps(), Trees(2, criterion="edge"), electorate.Pool(5)], ids=repr)
 def test_the_same_model_on_every_engine(engine: str, family: Any) -> None:
     X, y = DATA["missing"]
@@ -245,6 +245,7 @@ def test_the_same_model_on_every_engine(engine: str, family: Any) -> None:
     assert there.digest_ == here.digest_
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("penalty", [None, "l1", "l2", "linf"])
 def test_a_pool_on_a_cluster_is_the_pool_here(penalty: str | None) -> None:
     """Its means are sums of the shards, its rounds the driver's: of three labels too, weighted again too."""
@@ -259,6 +260,7 @@ def test_a_pool_on_a_cluster_is_the_pool_here(penalty: str | None) -> None:
         np.testing.assert_allclose(there.history_["train_error"], here.history_["train_error"], atol=1e-12)
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("penalty", ["l2", "linf"])
 def test_the_bound_is_lowered_on_a_cluster_as_here(penalty: str) -> None:
     X, y = DATA["missing"]
@@ -270,6 +272,7 @@ def test_the_bound_is_lowered_on_a_cluster_as_here(penalty: str) -> None:
     assert checks.fitted(ENGINES["dask"], model, X, y, weight).digest_ == here.digest_
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("weights", ["none", "real"])
 @pytest.mark.parametrize("way", ["cyclic", "greedy"])
 def test_searched_voters_are_weighted_again_on_a_cluster_as_here(way: str, weights: str) -> None:
@@ -283,6 +286,7 @@ def test_searched_voters_are_weighted_again_on_a_cluster_as_here(way: str, weigh
         np.testing.assert_array_equal(there.history_["objective"], here.history_["objective"])
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("scoring", ["loss", "error"])
 @pytest.mark.parametrize("data", ["missing", "categories"])
 def test_validation_stops_on_a_cluster_as_here(scoring: str, data: str) -> None:

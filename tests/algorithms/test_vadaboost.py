@@ -164,6 +164,7 @@ def test_early_stopping_listens():
     assert model.best_round_ == len(model.steps_) == np.argmin(model.history_["validation"]) + 1
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("family", ["stumps", "trees"])
 def test_the_same_model_on_dask(family):
     X, y = DATA["missing"]

@@ -41,6 +41,7 @@ def table(n: int = 80) -> pd.DataFrame:
     return frame
 
 
+@pytest.mark.process
 @pytest.mark.parametrize(
     "error",
     [KeyError("a\nb"), AttributeError(), ZeroDivisionError("x"), AssertionError(), StopIteration(), IndexError("i")],
@@ -332,6 +333,7 @@ def run(*arguments: str, data: bytes = b"", cwd: Path | None = None) -> subproce
     return subprocess.run(command, input=data, capture_output=True, cwd=cwd, env={**os.environ, "PYTHONPATH": home})
 
 
+@pytest.mark.process
 def test_standard_streams(there):
     model = electorate.load(fitted(there))
     frame = table(40).drop(columns="y")
@@ -366,6 +368,7 @@ def test_every_command_has_an_example(command, capsys):
     assert f"electorate {command}" in capsys.readouterr().out.split("\nexample")[1]
 
 
+@pytest.mark.process
 def test_a_closed_pipe_is_no_error(there):
     fitted(there)
     table(20_000).drop(columns="y").to_csv(there / "big.csv", index=False)
@@ -401,13 +404,14 @@ def test_verify_in_json_and_against_a_digest(there, capsys):
 # ---------------------------------------------------------------- Ctrl-C, kill, disks
 
 
+@pytest.mark.process
 def test_ctrl_c_and_the_same_command_again(there):
-    arguments = ["compare", "t.csv", "--target", "y", "--jobs", "2", "--folds", "3", "--quick"]
-    arguments += ["--algorithm", "SAMME.R, trees"]
-    whole = run(*arguments, "--out", "w", cwd=there)
+    """With workers; a run in one process, not interrupted, has the same results."""
+    arguments = ["compare", "t.csv", "--target", "y", "--folds", "3", "--quick", "--algorithm", "SAMME.R, trees"]
+    whole = run(*arguments, "--jobs", "1", "--out", "w", cwd=there)
     home = str(Path(electorate.__file__).parent.parent)
     process = subprocess.Popen(
-        [sys.executable, "-m", "electorate", *arguments, "--out", "c"],
+        [sys.executable, "-m", "electorate", *arguments, "--jobs", "2", "--out", "c"],
         cwd=there,
         env={**os.environ, "PYTHONPATH": home},
         stderr=subprocess.PIPE,
@@ -419,7 +423,7 @@ def test_ctrl_c_and_the_same_command_again(there):
     _, output = process.communicate(timeout=30)
     assert process.returncode in (130, 0)  # 0: it was faster than us
     assert b"Traceback" not in output
-    again = run(*arguments, "--out", "c", cwd=there)
+    again = run(*arguments, "--jobs", "1", "--out", "c", cwd=there)
     keep = [name for name in pd.read_csv(there / "w/results.csv").columns if "seconds" not in name and "ms" not in name]
     one, two = (pd.read_csv(there / folder / "results.csv")[keep] for folder in "wc")
     assert again.returncode == whole.returncode == 0
@@ -588,6 +592,7 @@ def test_an_unseen_category_counts_as_missing(there, capsys):
     assert len(model.classes_) == 2
 
 
+@pytest.mark.process
 def test_predict_in_constant_memory(tmp_path):
     """Ten times the rows, the same memory; measured in a process of its own.
 

@@ -56,6 +56,7 @@ class Broken(io.StringIO):
 # ---------------------------------------------------------------- streams
 
 
+@pytest.mark.process
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -75,6 +76,7 @@ def test_a_stream_that_is_closed_or_full_is_named_in_one_line(fitted, arguments,
     assert lines[0].startswith(message)
 
 
+@pytest.mark.process
 def test_messages_that_cannot_be_written_are_left_out(fitted):
     usual = shell(f"{ELECTORATE} predict m t.csv", fitted)
     for where in ("2>&-", "2>/dev/full"):
@@ -85,6 +87,7 @@ def test_messages_that_cannot_be_written_are_left_out(fitted):
     assert electorate.load(fitted / "all-closed").digest_ == electorate.load(fitted / "m").digest_
 
 
+@pytest.mark.process
 def test_an_ascii_terminal_gets_the_result(fitted):
     done = shell(f"{ELECTORATE} score m t.csv --target y", fitted, PYTHONIOENCODING="ascii")
     assert done.returncode == 0, done.stderr
@@ -113,6 +116,7 @@ def test_a_stream_never_raises_and_keeps_the_first_error():
         assert stream.error.errno == errno.EBADF
 
 
+@pytest.mark.process
 def test_a_terminal_that_has_gone_ends_no_command(there, monkeypatch, capsys):
     monkeypatch.setattr(sys, "stderr", Broken())
     assert main([*FIT.split(), "--out", "m2"]) == 0
@@ -139,6 +143,7 @@ entry()
 """
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("module", ["argparse", "electorate.commands.fit", "datetime", "electorate.kernels"])
 def test_ctrl_c_during_imports_is_one_line(there, module):
     """NumPy makes an ImportError of a KeyboardInterrupt while it imports datetime, and fit imports NumPy at once."""
@@ -152,6 +157,7 @@ def test_ctrl_c_during_imports_is_one_line(there, module):
 # ---------------------------------------------------------------- outputs that are inputs
 
 
+@pytest.mark.process
 def test_a_command_does_not_replace_what_it_reads(there, capsys):
     (there / "sub").mkdir()
     (there / "symbolic").symlink_to("m")
@@ -166,6 +172,7 @@ def test_a_command_does_not_replace_what_it_reads(there, capsys):
     assert {name: (there / name).read_bytes() for name in before} == before
 
 
+@pytest.mark.process
 def test_a_model_or_report_does_not_replace_the_table(there, capsys):
     before = (there / "t.csv").read_bytes()
     assert main([*FIT.split(), "--out", "./t.csv"]) == 1
@@ -178,6 +185,7 @@ def test_a_model_or_report_does_not_replace_the_table(there, capsys):
 # ---------------------------------------------------------------- targets and words
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("command", ["score m", "report m", "explain m", "certify m --heldout", "certify m --train"])
 def test_a_column_of_the_model_is_no_target(there, capsys, command):
     assert main([*command.split(), "t.csv", "--target", "n"]) == 1
@@ -187,6 +195,7 @@ def test_a_column_of_the_model_is_no_target(there, capsys, command):
         assert "predicts from the column 'n'" in capsys.readouterr().err
 
 
+@pytest.mark.process
 def test_weights_may_be_a_column_of_the_model(there, capsys):
     assert main(["score", "m", "t.csv", "--target", "y", "--weights", "n", "--json"]) == 0
     assert '"rows": 60' in capsys.readouterr().out
@@ -234,6 +243,7 @@ def test_messages_name_options(typed, text, wanted):
     assert in_options(text, argparse.Namespace(**typed)) == wanted
 
 
+@pytest.mark.process
 def test_an_error_of_the_library_names_the_option(there, capsys):
     assert main(["score", "m", "t.csv", "--target", "y", "--confidence", "3"]) == 1
     assert "--confidence is 3.0" in capsys.readouterr().err

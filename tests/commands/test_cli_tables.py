@@ -157,6 +157,7 @@ for order in ("fit TABLE --target y --out o --scan never", "predict m TABLE --ou
 """
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("name", ["t.parquet", "t.arrow"])
 def test_a_file_that_is_shortened_while_it_is_read(there, capsys, name):
     """One line of message, where reading a file that is mapped into memory would end the process by a signal."""

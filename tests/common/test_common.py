@@ -34,11 +34,11 @@ def test_every_registered_algorithm(check, name):
     check(ENGINES["threads"], EVERY[name], *data_for(name))
 
 
+@pytest.mark.parametrize("engine", ["disk", pytest.param("dask", marks=pytest.mark.process)])
 @pytest.mark.parametrize("check", checks.CHECKS, ids=names)
-def test_common_elsewhere(check):
+def test_common_elsewhere(check, engine):
     """All checks once on every other engine; the bits of every booster and family below."""
-    for engine in ENGINES.keys() - {"threads"}:
-        go_through(check, engine, "AdaBoost", "missing")
+    go_through(check, engine, "AdaBoost", "missing")
 
 
 def on_engine(booster, check, engine):
@@ -49,7 +49,7 @@ def on_engine(booster, check, engine):
 @pytest.mark.parametrize(
     ("booster", "check", "engine"),
     [
-        pytest.param(b, c, e, id=f"{names(c)}-{b}-{e}")
+        pytest.param(b, c, e, id=f"{names(c)}-{b}-{e}", marks=[pytest.mark.process] * (e == "dask"))
         for e in ENGINES
         for b in (*REAL, *BOOSTERS)
         for c in checks.OF_BITS
@@ -80,6 +80,7 @@ def test_quadboost(check, booster, data):
 FAR = [b for b, model in QUAD.items() if model.reweight == "never" or isinstance(model.estimator, Pool)]
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("booster", FAR)
 @pytest.mark.parametrize("check", [checks.check_any_parts, checks.check_objective_is_recomputed], ids=names)
 def test_quadboost_elsewhere(check, booster):

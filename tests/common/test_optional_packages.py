@@ -10,6 +10,7 @@ import pytest
 from electorate.optional import EXTRAS, dataframe, optional
 
 
+@pytest.mark.process
 def test_every_entry_works_or_says_what_to_install():
     root = Path(__file__).parents[2]
     command = [sys.executable, "-m", "tests.common.without_packages"]

@@ -5,6 +5,10 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
+pytestmark = pytest.mark.process
+
 
 def test_every_entry_refuses_an_index_that_is_out_of_range():
     """In a process of its own: without the check, SciPy ends it. The last line says at which entry."""

@@ -6,8 +6,8 @@ import numpy as np
 import pandas as pd
 
 import electorate
+from electorate.comparison.compare import check_open_rows
 from electorate.comparison.folds import hold_out
-from electorate.comparison.rows import check_open_rows
 from tests.data.checkup.messy import messy_table
 
 ALGORITHMS = ["AdaBoost, stumps"]

@@ -108,6 +108,7 @@ def test_one_ctrl_c_hands_over_the_best_so_far(whole, tmp_path):
     assert again.answer[-1] == uninterrupted.answer[-1]
 
 
+@pytest.mark.process
 def test_a_killed_run_resumes_to_the_same_result(tmp_path):
     X, y = load_iris(return_X_y=True)
     options = {"algorithms": NAMES, "folds": 3, "quick": True}

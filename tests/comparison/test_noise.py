@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*stumps have two leaves")
-SEEDS = range(15)  # three tables of every kind of target
+SEEDS = range(10)  # two tables of every kind of target
 
 
 @pytest.fixture(scope="module")

@@ -276,6 +276,7 @@ def test_equal_candidates_are_seldom_dropped():
 # ---------------------------------------------------------------- the studies
 
 
+@pytest.mark.process
 @pytest.mark.parametrize(
     ("name", "text"),
     [("verdicts", "## Assumptions"), pytest.param("choice", "## Power of the sentence", marks=pytest.mark.slow)],

@@ -49,6 +49,7 @@ def expected() -> str:
     return AdaBoostClassifier(n_estimators=5, categorical_features=[3]).fit(X, y).digest_
 
 
+@pytest.mark.process
 @pytest.mark.skipif(sys.platform == "win32", reason="limits of POSIX")
 def test_a_first_fit_writes_no_file(expected: str, tmp_path: Path) -> None:
     (nowhere := tmp_path / "nowhere").touch()
@@ -56,6 +57,7 @@ def test_a_first_fit_writes_no_file(expected: str, tmp_path: Path) -> None:
     assert run_python(FIT_AND_REPORT, **variables)[0] == f"{expected} {expected}\n"  # joblib warns
 
 
+@pytest.mark.process
 def test_importing_the_package_is_light_and_fitting_is_silent() -> None:
     code = """
 import sys
@@ -71,6 +73,7 @@ model.predict_proba(X), model.digest_, model.estimators_, repr(model)
     assert run_python(code, PYTHONPATH=f"{ROOT}:{ROOT / 'tests'}") == ("", "")
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("chosen", ["native", "reference"])
 def test_kernels_chosen_by_an_environment_variable(chosen: str, expected: str) -> None:
     """The NumPy twins give the same model, without the compiled module."""
@@ -143,11 +146,13 @@ def assert_frugal(found: dict[str, int], rows: int, columns: int) -> None:
     assert found["fit"] / 2 < found["estimate"] < 2 * found["fit"]
 
 
+@pytest.mark.process
 @linux_only
 def test_peak_memory() -> None:
     assert_frugal(measure(200_000, 100, 1), 200_000, 100)
 
 
+@pytest.mark.process
 @linux_only
 @pytest.mark.slow
 def test_peak_memory_of_a_million_rows() -> None:

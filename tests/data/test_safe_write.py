@@ -76,6 +76,7 @@ def test_a_pipe_and_a_device_are_written_to(folder):
     assert stat.S_ISCHR(os.stat("/dev/null").st_mode)
 
 
+@pytest.mark.process
 @posix_only
 def test_standard_output_is_added_to_and_not_replaced(folder):
     program = "from electorate.text import write_text; print('1', flush=True); write_text('/dev/stdout', '2\\n')"
@@ -87,6 +88,7 @@ def test_standard_output_is_added_to_and_not_replaced(folder):
     assert (folder / "out").read_text() == "0\n1\n2\n3\n"
 
 
+@pytest.mark.process
 @posix_only
 def test_a_killed_process_leaves_nothing_where_files_can_be_nameless(tmp_path):
     (tmp_path / "f").write_text("old")

@@ -12,7 +12,7 @@ import dask.dataframe as dd
 import numpy as np
 import pandas as pd
 import pytest
-from dask_cluster import cuts, on_workers, scattered, seats, the_client
+from dask_cluster import cuts, on_workers, scattered, seats
 from distributed import Client, LocalCluster
 from samples import run_python
 from scipy import sparse
@@ -27,10 +27,7 @@ from electorate.engines import dask as dask_engine
 from electorate.engines.dask import Cluster
 from electorate.messages import WorkerLostError
 
-
-@pytest.fixture(scope="module")
-def client() -> Any:
-    return the_client()
+pytestmark = pytest.mark.process
 
 
 def there(model: Any, rows: tuple[Any, ...], sizes: list[int], **more: Any) -> Any:

@@ -10,6 +10,8 @@ from sklearn.base import clone
 import electorate as el
 from electorate.cuda.device import Reference
 
+pytestmark = pytest.mark.process
+
 rng = np.random.default_rng(5)
 X = rng.normal(size=(260, 5)).astype(np.float32)
 X[rng.random(X.shape) < 0.1] = np.nan

@@ -12,6 +12,8 @@ import pytest
 from dask_cluster import end, make_client
 from dask_faults import CASES, nobody_left, whole
 
+pytestmark = pytest.mark.process
+
 
 @pytest.fixture(scope="module")
 def clients() -> Iterator[list[Any]]:

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from dask_cluster import cuts, scattered, the_client
+from dask_cluster import cuts, scattered
 from sklearn.base import clone
 from training_cases import noisy, plain
 
@@ -26,6 +26,8 @@ from electorate import (
     Union,
 )
 
+pytestmark = pytest.mark.process
+
 MODELS = {
     "AdaBoost, paired stumps": AdaBoostClassifier(PairedStumps()),
     "AdaBoost, a pool": AdaBoostClassifier(Pool(4)),
@@ -33,11 +35,6 @@ MODELS = {
     "AdaBoost, random columns": AdaBoostClassifier(Trees(4, max_features=2)),
     "Real AdaBoost, a union": RealAdaBoostClassifier(Union([Rules(2), PairedStumps(), Trees(2), Stumps()])),
 }
-
-
-@pytest.fixture(scope="module")
-def client() -> Any:
-    return the_client()
 
 
 @pytest.mark.parametrize("n_classes", [2, 3])

@@ -56,6 +56,7 @@ def run_program(program: str, command: tuple[str, ...] = ()) -> str:
     return done.stdout
 
 
+@pytest.mark.process
 @posix_only
 def test_fork_after_a_fit_and_during_one() -> None:
     """A child has none of the parent's threads, and starts its own."""
@@ -77,6 +78,7 @@ os._exit(0)
 """)
 
 
+@pytest.mark.process
 @linux_only
 def test_as_many_helpers_as_asked_for() -> None:
     """Validation rows have an engine of their own, but no threads of their own."""
@@ -106,6 +108,7 @@ def test_50_fits_in_50_threads_at_once() -> None:
     assert found == [expected] * 50
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("backend", ["loky", "threading"])
 def test_inside_joblib(backend: str) -> None:
     expected = digest_of_fit(n_jobs=1)
@@ -113,6 +116,7 @@ def test_inside_joblib(backend: str) -> None:
     assert joblib.Parallel(n_jobs=2, backend=backend, timeout=TIMEOUT)(tasks) == [expected] * 4
 
 
+@pytest.mark.process
 @linux_only
 def test_without_permission_to_start_threads() -> None:
     """The limit of processes does not bind root."""
@@ -127,6 +131,7 @@ assert not helpers()
 """)
 
 
+@pytest.mark.process
 @posix_only
 def test_small_stacks() -> None:
     """Of helpers, which have the size of `ulimit -s`, and of the caller."""
@@ -143,6 +148,7 @@ assert found == [expected]
     )
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("n_jobs", [1, 4])
 def test_the_interpreter_ends_during_a_fit(n_jobs: int) -> None:
     run_program(f"""
@@ -151,6 +157,7 @@ time.sleep(0.3)
 """)
 
 
+@pytest.mark.process
 @linux_only
 @pytest.mark.parametrize("n_fits", [100, pytest.param(1000, marks=pytest.mark.slow)])
 def test_many_fits_leave_nothing_behind(n_fits: int) -> None:
@@ -170,6 +177,7 @@ assert more < memory + 16e6, more - memory
 """)
 
 
+@pytest.mark.process
 @linux_only
 def test_idle_threads_do_not_run() -> None:
     """No helper has been switched to or from between two looks."""

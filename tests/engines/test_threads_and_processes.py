@@ -115,6 +115,7 @@ def test_no_thread_stays_behind() -> None:
     assert threading.active_count() == before
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("backend", ["loky", "threading"])
 def test_inside_joblib(backend: str) -> None:
     expected = [digest_of_fit(1, seed) for seed in (0, 0, 1, 1)]
@@ -163,6 +164,7 @@ def test_one_model_used_by_several_threads() -> None:
 # ---------------------------------------------------------------- processes
 
 
+@pytest.mark.process
 @posix_only
 def test_fork_after_fit() -> None:
     """By hand: the child predicts with the parent's model and fits its own, with threads, and reports by a pipe."""
@@ -189,6 +191,7 @@ def test_fork_after_fit() -> None:
         assert pickle.loads(pipe.read())
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("method", ["fork", "spawn"])
 def test_processes_of_multiprocessing(method: str) -> None:
     if method not in multiprocessing.get_all_start_methods():
@@ -200,6 +203,7 @@ def test_processes_of_multiprocessing(method: str) -> None:
     assert found == alone == expected
 
 
+@pytest.mark.process
 def test_another_process_makes_the_same_model() -> None:
     code = "from test_threads_and_processes import digest_of_fit; print(digest_of_fit(None, 5))"
     printed, _ = run_python(
@@ -234,6 +238,7 @@ except KeyboardInterrupt:
 """
 
 
+@pytest.mark.process
 @posix_only
 @pytest.mark.parametrize(("work", "n_jobs"), [("fit", 1), ("fit", 2), ("predict", 2)])
 def test_ctrl_c(work: str, n_jobs: int) -> None:

@@ -610,6 +610,7 @@ for kind in (sparse.csr_array, sparse.csc_array):
 """
 
 
+@pytest.mark.process
 @pytest.mark.slow
 def test_no_public_function_reads_wrong_index_arrays() -> None:
     """In a process of its own, since SciPy writes out of bounds where it is given them."""

@@ -68,6 +68,7 @@ def records_with(**settings: str) -> tuple[dict[str, Any], list[str]]:
     return found, used
 
 
+@pytest.mark.process
 def test_numpy_without_avx() -> None:
     optional = [name for name in __cpu_dispatch__ if __cpu_features__.get(name)]
     if not optional:
@@ -77,6 +78,7 @@ def test_numpy_without_avx() -> None:
     assert found == usual()
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("level", kernels.levels())
 def test_every_level_of_x86_64(level: str) -> None:
     assert records_with(ELECTORATE_CPU=level)[0] == usual()

@@ -36,9 +36,9 @@ ROOT = Path(__file__).parents[2]
 TOLERANCE = 1e-9  # of objectives, relative
 CASES = cases()
 ALGORITHMS = {name: list(group) for name, group in groupby(CASES, key=lambda key: key.split(" | ")[0])}
-# These need all rows in one place.
-LOCAL = re.compile("LPBoost|RQPBoost|columns|kernels|QuadBoost")
-ON_DASK = [name for name in CASES if name.endswith("| messy | real") and not LOCAL.search(name)]
+# Every setting once; test_paths.py has the default families, tests/engines/test_families_dask.py the others.
+ONCE = re.compile(rf"({'|'.join(OPTIONS)}|, trees) \| messy \| real$")
+ON_DASK = [name for name in CASES if ONCE.search(name) and "QuadBoost" not in name]
 
 
 @cache
@@ -101,6 +101,7 @@ def test_models_are_those_recorded(algorithm: str) -> None:
     assert {name: fitted[name] for name in changed} == {name: known[name] for name in changed}
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("name", ON_DASK)
 def test_models_on_dask_are_those_recorded(name: str) -> None:
     case: Case = CASES[name]

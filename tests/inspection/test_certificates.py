@@ -624,6 +624,7 @@ def test_medians_and_models_without_predictions():
 # ---------------------------------------------------------------- the example of the docs
 
 
+@pytest.mark.process
 def test_the_example_of_adult_runs_on_any_table(tmp_path):
     rng = np.random.default_rng(0)
     X, y = rows(500)

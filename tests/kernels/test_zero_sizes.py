@@ -16,6 +16,7 @@ from electorate.tables.scan import ScannedColumn, ScannedTable, open_source
 PROGRAM = Path(__file__).parent / "zero_sizes.py"
 
 
+@pytest.mark.process
 def test_no_kernel_writes_out_of_bounds() -> None:
     """Arrays lie between guard bytes; those that kernels make for themselves are checked by `make sanitize`."""
     done = subprocess.run(

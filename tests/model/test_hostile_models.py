@@ -362,6 +362,7 @@ def test_too_many_classes_to_train_at_once_are_refused(booster: Any, monkeypatch
         booster.fit(X, y)
 
 
+@pytest.mark.process
 def test_a_limit_of_address_space_counts_as_memory() -> None:
     code = (
         "import resource, sys; from electorate.data.inputs import free_memory;"

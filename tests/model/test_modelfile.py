@@ -15,8 +15,6 @@ import pickle
 import random
 import stat
 import struct
-import subprocess
-import sys
 import time
 import tracemalloc
 from collections.abc import Callable
@@ -25,6 +23,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from samples import run_python
 
 from electorate import modelfile
 from electorate import text as safe_write
@@ -227,6 +226,7 @@ def test_the_deepest_nesting_is_32() -> None:
             modelfile.write_bytes("k", json.loads(text)["meta"], {})
 
 
+@pytest.mark.process
 def test_deep_nesting_is_refused_whatever_the_recursion_limit() -> None:
     run_python(
         """
@@ -719,12 +719,7 @@ def test_a_disk_that_fills_up_in_the_middle(saved: Path, monkeypatch: pytest.Mon
     assert saved.read_bytes() == before
 
 
-def run_python(code: str, *arguments: str) -> None:
-    """A process of its own, for what would harm this one."""
-    environment = {**os.environ, "PYTHONPATH": str(ROOT), "OPENBLAS_NUM_THREADS": "1"}
-    subprocess.run([sys.executable, "-c", code, *arguments], check=True, env=environment, timeout=60)
-
-
+@pytest.mark.process
 @posix_only
 def test_a_real_limit_on_the_size_of_files(saved: Path) -> None:
     before = saved.read_bytes()
@@ -742,11 +737,13 @@ else:
     raise AssertionError("the limit did not work")
 """,
         str(saved),
+        OPENBLAS_NUM_THREADS="1",
     )
     assert list(saved.parent.iterdir()) == [saved]
     assert saved.read_bytes() == before
 
 
+@pytest.mark.process
 @posix_only
 def test_a_process_killed_while_saving_leaves_the_old_file_or_the_new(tmp_path: Path) -> None:
     path = tmp_path / "killed.model"
@@ -773,6 +770,7 @@ for _ in range(40):
     assert (x == x.size).all()
 """,
         str(path),
+        OPENBLAS_NUM_THREADS="1",
     )
     for left in set(tmp_path.iterdir()) - {path}:
         assert left.name.startswith(".electorate-")

@@ -210,6 +210,7 @@ def test_labels_of_every_type_as_columns(kind: Any) -> None:
     assert made.type == pa.array(values.tolist()).type or kind is np.uint64
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("labels", [("no", "yes"), (0, 1), (False, True)])
 def test_predicting_imports_no_more_than_it_needs(tmp_path: Path, labels: tuple[Any, Any]) -> None:
     X, y = noisy(2)
@@ -228,6 +229,7 @@ def test_predicting_imports_no_more_than_it_needs(tmp_path: Path, labels: tuple[
     np.testing.assert_array_equal(output, electorate.load(tmp_path / "m").predict(X))
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("ending", ["csv", "csv.gz", "tsv", "parquet", "arrow"])
 def test_every_format_in_a_process_of_its_own(ending: str, tmp_path: Path) -> None:
     """What pyarrow offers depends on what was imported before."""

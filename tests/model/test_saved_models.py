@@ -160,6 +160,7 @@ def test_a_pickle_holds_the_model_and_not_its_tables(case: Any) -> None:
     assert pickle.dumps(model) == before
 
 
+@pytest.mark.process
 def test_another_process_reads_the_file(tmp_path: Path) -> None:
     X, y = noisy()
     model = fit(X, y)

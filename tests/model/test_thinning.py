@@ -308,6 +308,7 @@ def test_public_names_are_not_submodules() -> None:
     assert not submodules & set(electorate.__all__)
 
 
+@pytest.mark.process
 def test_thin_is_the_function_in_every_import_order() -> None:
     script = """
 import sys
@@ -325,6 +326,7 @@ for order in permutations(["ThinnedClassifier", "thin", "electorate.estimators.t
     subprocess.run([sys.executable, "-c", script], env=env, check=True, capture_output=True, timeout=300)
 
 
+@pytest.mark.process
 def test_the_thinning_benchmark_runs(tmp_path: Path) -> None:
     folder = Path(os.environ.get("ELECTORATE_DATA", ROOT.parent / "shared" / "data"))
     if not (folder / "covtype.csv.gz").exists():

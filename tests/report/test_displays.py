@@ -363,6 +363,7 @@ def test_lines_differ_without_colour() -> None:
     assert len({repr(dashes) for _, dashes in LINES}) == len(LINES)
 
 
+@pytest.mark.process
 def test_matplotlib_is_imported_when_something_is_drawn() -> None:
     code = """
 import sys
@@ -415,6 +416,7 @@ def test_the_examples_of_the_page_run() -> None:
     assert names["problem"].bayes_error() == pytest.approx(0.2)
 
 
+@pytest.mark.process
 @pytest.mark.slow
 def test_the_gallery_can_be_made_again(tmp_path: Path) -> None:
     names = ["margins", "bounds", "path", "shapes", "robust_error"]

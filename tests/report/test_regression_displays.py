@@ -95,6 +95,7 @@ def test_errors_say_what_to_do() -> None:
         IntervalDisplay.from_estimator(model, X.assign(x=1.0), "x")
 
 
+@pytest.mark.process
 def test_matplotlib_is_imported_only_to_draw() -> None:
     code = "import sys; import electorate.report.regression; sys.exit('matplotlib' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

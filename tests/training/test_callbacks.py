@@ -21,7 +21,7 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
-from training_cases import CLASSES, MODELS, ONE_OF_EACH, ONE_VS_REST, noisy, plain
+from training_cases import CLASSES, MODELS, ONE_OF_EACH, ONE_VS_REST, assert_same, noisy, plain
 
 from electorate import (
     AdaBoostClassifier,
@@ -319,15 +319,6 @@ def resumable(name: str, early_stopping: bool, rounds: int = 12) -> Any:
     return clone(MODELS[name]).set_params(n_estimators=rounds, **more)
 
 
-def assert_same(one: Any, other: Any) -> None:
-    assert one.digest_ == other.digest_
-    assert one.stop_reason_ == other.stop_reason_
-    assert getattr(one, "best_round_", None) == getattr(other, "best_round_", None)
-    assert one.history_.keys() == other.history_.keys()
-    for name in one.history_.keys() - {"seconds"}:
-        np.testing.assert_array_equal(one.history_[name], other.history_[name], err_msg=name)
-
-
 @pytest.mark.parametrize("early_stopping", [False, True])
 @pytest.mark.parametrize("n_classes", CLASSES)
 @pytest.mark.parametrize("name", ONE_OF_EACH)
@@ -389,6 +380,7 @@ resumable({name!r}, True).set_callbacks(Checkpoint({path!r}, every=3), AfterRoun
 """
 
 
+@pytest.mark.process
 @pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="no SIGKILL on this system")
 @pytest.mark.parametrize(("name", "n_classes", "at"), [("AdaBoost, trees", 2, 5), ("Real AdaBoost, stumps", 3, 16)])
 def test_a_killed_fit_can_be_resumed(name: str, n_classes: int, at: int, tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 from after_round import AfterRound, stop_with
-from dask_cluster import cuts, scattered, the_client
+from dask_cluster import cuts, scattered
 from sklearn.base import clone
 from sklearn.tree import DecisionTreeRegressor
 
@@ -371,11 +371,7 @@ def test_a_model_without_voters_has_a_file_too(tmp_path: Path) -> None:
 # ---------------------------------------------------------------- Dask
 
 
-@pytest.fixture(scope="module")
-def client() -> Any:
-    return the_client()
-
-
+@pytest.mark.process
 @pytest.mark.parametrize("n_parts", [2, 5])
 @pytest.mark.parametrize("name", TREES)
 def test_the_same_digest_on_a_cluster(client: Any, name: str, n_parts: int) -> None:
@@ -387,6 +383,7 @@ def test_the_same_digest_on_a_cluster(client: Any, name: str, n_parts: int) -> N
     np.testing.assert_array_equal(far.predict(scattered((X,), cuts(200, 3))[0]).compute(), here.predict(X))
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("kind", [MedBoostRegressor, LocMedBoostRegressor])
 def test_a_pool_on_a_cluster(client: Any, kind: Any) -> None:
     X, y, weight = noisy(6, 100)
@@ -397,6 +394,7 @@ def test_a_pool_on_a_cluster(client: Any, kind: Any) -> None:
         kind(Columns()).fit(*there)
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("weights", ["none", "real"])
 def test_rows_to_stop_by_on_a_cluster(client: Any, weights: str) -> None:
     X, y, _ = noisy(7, 200)
@@ -409,6 +407,7 @@ def test_rows_to_stop_by_on_a_cluster(client: Any, weights: str) -> None:
     assert_same(far, clone(model).fit(X, y, weight, X_val=X_val, y_val=y_val), X)
 
 
+@pytest.mark.process
 def test_a_warm_start_and_a_checkpoint_on_a_cluster(client: Any, tmp_path: Path) -> None:
     X, y, weight = noisy(9, 150)
     there = scattered((X, y, weight), cuts(150, 3))
@@ -421,6 +420,7 @@ def test_a_warm_start_and_a_checkpoint_on_a_cluster(client: Any, tmp_path: Path)
     assert_same(MedBoostRegressor(n_estimators=8).set_callbacks(checkpoint).fit(X, y, weight), whole, X)
 
 
+@pytest.mark.process
 def test_what_a_cluster_cannot_do_is_said(client: Any) -> None:
     X, y, _ = noisy()
     there = scattered((X, y), cuts(len(y), 2))

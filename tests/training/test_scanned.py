@@ -292,6 +292,7 @@ AdaBoostClassifier(n_estimators=8).set_callbacks(*callbacks).fit(X, y)
 """
 
 
+@pytest.mark.process
 def test_a_killed_process_leaves_no_files_and_resumes(tmp_path: Path) -> None:
     rng = np.random.default_rng(0)
     rows = rng.normal(size=(500, 4))

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 from sklearn.tree import DecisionTreeClassifier
-from training_cases import CLASSES, MODELS, ONE_OF_EACH, noisy, plain
+from training_cases import CLASSES, MODELS, ONE_OF_EACH, assert_same, noisy, plain
 
 from electorate import AdaBoostClassifier, RealAdaBoostClassifier, Stumps, load
 
@@ -18,16 +18,6 @@ def fitted(model: Any, X: Any, y: Any, *rounds: int, **more: Any) -> Any:
     for n_estimators in rounds:
         model.set_params(n_estimators=n_estimators).fit(X, y, **more)
     return model
-
-
-def assert_same(one: Any, other: Any) -> None:
-    """The same model, and the same story but for the time it took."""
-    assert one.digest_ == other.digest_
-    assert one.stop_reason_ == other.stop_reason_
-    assert getattr(one, "best_round_", None) == getattr(other, "best_round_", None)
-    assert one.history_.keys() == other.history_.keys()
-    for name in one.history_.keys() - {"seconds"}:
-        np.testing.assert_array_equal(one.history_[name], other.history_[name], err_msg=name)
 
 
 @pytest.mark.parametrize("n_classes", CLASSES)

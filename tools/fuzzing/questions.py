@@ -133,7 +133,7 @@ def rules(model: Any, rows: Rows, folder: Path) -> None:
 def shapes(model: Any, rows: Rows, folder: Path) -> None:
     el.inspection.shape_functions(model)
     _or_refused("contributions", lambda: el.inspection.contributions(model, rows[0]))
-    _or_refused("tree_sizes", lambda: el.tree_sizes(model))
+    _or_refused("tree_sizes", lambda: el.inspection.tree_sizes(model))
 
 
 def margins(model: Any, rows: Rows, folder: Path) -> None:
