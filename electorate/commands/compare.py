@@ -26,7 +26,7 @@ With several tables, tests over all of them follow; FILE:COLUMN names the target
 After Ctrl-C or a crash the same command resumes."""
 PASSED = (  # that `compare` takes
     *("algorithms", "peers", "metric", "prefer", "folds", "test_fraction", "certify", "stack", "sample_rows", "quick"),
-    *("task", "positive", "check_up", "n_jobs", "seed", "replay"),
+    *("task", "positive", "check_up", "n_jobs", "seed", "replay", "time_column"),
 )
 FORMATS = ("text", "markdown", "json")
 METRICS = ("error", "balanced_error", "auc", "log_loss", "f1", "mae", "rmse")
@@ -57,7 +57,7 @@ def add_options(one: argparse.ArgumentParser) -> None:
     add(
         "--time-column",
         metavar="COLUMN",
-        help="train on earlier rows and test on later ones; the column is not used as a feature",
+        help="train on earlier rows and test on later ones; the column is used as trend, month, weekday and hour",
     )
     peers = "other models to compare with (linear,forest,extra_trees,hgb); also lightgbm, xgboost, catboost, ebm"
     add("--peers", "--with", dest="peers", type=split_names, metavar="NAMES", help=peers)
@@ -194,11 +194,14 @@ def _compare(options: argparse.Namespace, data: Any, folder: str, seconds: float
     from electorate.comparison.compare import compare
     from electorate.data.targets import guess_task
 
-    X, beside = data.X, {}
+    X, group, names = data.X, None, getattr(data.X, "column_names", [])
     for name in ("group", "time_column"):
-        if getattr(options, name) is not None:
-            X, beside[name] = _take_out(X, getattr(options, name), f"--{name.replace('_', '-')}")
-    passed = {name: getattr(options, name) for name in PASSED} | beside
+        if getattr(options, name) not in (None, *names):
+            there = f"there is no column {literal(getattr(options, name))!r} in the table"
+            raise ValueError(f"--{name.replace('_', '-')}: {there}")
+    if options.group is not None:
+        X, group = X.drop_columns([options.group]), X.column(options.group).to_numpy()
+    passed = {name: getattr(options, name) for name in PASSED} | {"group": group}
     passed |= {
         "keep": list(dict(options.type)),
         "sample_weight": data.weight,
@@ -210,14 +213,6 @@ def _compare(options: argparse.Namespace, data: Any, folder: str, seconds: float
         passed["task"] = guess_task(data.labels)
     with data.by_line():
         return compare(X, data.y, **passed)
-
-
-def _take_out(X: Any, column: str, option: str) -> tuple[Any, Any]:
-    """The columns without this one, and its values."""
-    names = getattr(X, "column_names", [])
-    if column not in names:
-        raise ValueError(f"{option}: there is no column {literal(column)!r} in the table")
-    return X.drop_columns([column]), X.column(column).to_numpy()
 
 
 def _next_steps(options: argparse.Namespace, comparison: Any, folder: str) -> list[str]:

@@ -1,6 +1,7 @@
 """The answer of a comparison in words: which model, how well it will do, how sure that is, and what to do next."""
 
 import math
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from textwrap import wrap
 from typing import Any
@@ -8,12 +9,16 @@ from typing import Any
 from electorate.comparison.estimate import RARE
 from electorate.comparison.metrics import METRICS, Metric
 from electorate.comparison.ranking import ACCURACY, READABLE, SPEED, Line, Ranking
+from electorate.data.checkup.columns import Finding
+from electorate.inspection.check_up import TIME_ORDER
 from electorate.text import literal
 
 PICKED = {ACCURACY: "best estimate", SPEED: "fastest to predict", READABLE: "easiest to read"}
 LONGEST_IN_TABLE = 26
 LONGEST = 30  # characters of a name
 WIDTH = 80  # characters of a line
+ALMOST_NONE = 1e-4  # of the errors of the baseline
+IF_UNKNOWN = "Leave out what is not known before the target is (--drop)."
 MANY = 1.5  # times as fast: less is not worth a word
 VISIBLE = 0.0005  # a smaller difference between errors is not in the table
 
@@ -35,6 +40,11 @@ class Facts:
     dependent: str = ""  # "group" or "time", by which rows are split
     n_fitted: int | None = None
     n_test: int = 0
+    findings: Sequence[Finding] = ()  # of the check-up
+    strongest: Callable[[], tuple[str, float]] = lambda: (
+        "",
+        1.0,
+    )  # the column that alone predicts best, what it leaves
 
     @property
     def expected(self) -> tuple[float, float]:
@@ -52,7 +62,7 @@ class Facts:
 
 def sentences(facts: Facts) -> list[str]:
     """The answer, the most important first."""
-    more = [*_rare(facts), *_confused(facts), *_threshold(facts)]
+    more = [*_suspicious(facts), *_rare(facts), *_confused(facts), *_threshold(facts)]
     return [_use(facts), _sure(facts), *more, *_picked(facts), _source(facts)]
 
 
@@ -161,6 +171,28 @@ def _sure(facts: Facts) -> str:
     return (
         f"{words} Differences under {seen} cannot be seen in {ranking.n_rows:,} rows: {ties} of {n_models} models tie."
     )
+
+
+def _suspicious(facts: Facts) -> list[str]:
+    """What the numbers may rest on: columns that hold the answer, and rows that are in the order of time."""
+    chosen, baseline = facts.ranking.chosen, facts.ranking.baseline
+    name = "error" if facts.classes else "mae"
+    is_zero = baseline is not None and chosen.bound(name).value <= ALMOST_NONE * baseline.bound(name).value
+    leaks = [literal(one.column, LONGEST) for one in facts.findings if one.kind == "leak"]
+    found = []
+    if leaks and is_zero:
+        found = [f"No errors at all are suspicious: {leaks[0]!r} alone predicts the target. {IF_UNKNOWN}"]
+    elif leaks:
+        found = [f"Suspicious: {' and '.join(map(repr, leaks[:2]))} may hold the answer. {IF_UNKNOWN}"]
+    elif is_zero:
+        column, left = facts.strongest()
+        best = f": of all columns {literal(column, LONGEST)!r} alone predicts best"
+        most = f"{best} ({left:.0%} of guessing's error is left)"
+        found = [f"No errors at all are suspicious{most if column else ''}. {IF_UNKNOWN}"]
+    for one in facts.findings:
+        if one.kind == TIME_ORDER:
+            found.append(f"Later rows may be harder ({literal(one.column, LONGEST)!r}: {one.seen}): see the check-up.")
+    return found
 
 
 def _rare(facts: Facts) -> list[str]:

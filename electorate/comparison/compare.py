@@ -31,10 +31,11 @@ from electorate.comparison.rows import Parts, Rows, read_rows
 from electorate.comparison.scanned import RowDraw, ScannedRefits, draw_sample
 from electorate.comparison.workers import ProcessPool, WorkLimits
 from electorate.data.checkup.columns import read_columns
+from electorate.data.date_text import guess_date_order, parse_date
 from electorate.data.inputs import check_weight, free_memory
 from electorate.data.row_subset import take_rows
 from electorate.exact import Floats
-from electorate.inspection.check_up import CheckUp
+from electorate.inspection.check_up import TIME_ORDER, CheckUp
 from electorate.training.lazy_inputs import is_scanned, refuse_lazy_for
 
 QUICK_FOLDS = 3
@@ -102,8 +103,9 @@ def compare(
         predict or the easiest to read.
     group : array-like, optional
         A value per row. Rows with the same value are never divided between training and testing.
-    time_column : array-like of numbers or dates, optional
-        A value per row. Models are tested on later rows than they were trained on.
+    time_column : str, or array-like of numbers or dates, optional
+        A value per row, or the name of a column of the dataframe X, which stays a feature: its trend, month, weekday
+        and hour. Models are tested on later rows than they were trained on.
     folds : int, optional
         Number of folds; by default 5, or 3 with `quick`. Large tables have one split.
     test_fraction : float, optional
@@ -183,6 +185,9 @@ def compare(
             sample = draw_sample(X, y, sample_weight, draw, sample_rows)
             X, y, sample_weight, check_up = sample.X, sample.y, sample.weight, False
         refuse_lazy_for("compare", X)
+        if isinstance(time_column, str):
+            name, time_column = time_column, _column_of(X, time_column, "time_column")
+            keep = [*keep, name] if time_column.dtype.is_numeric() else keep  # the number of a row, too, may be a trend
         beside = {"group": _codes(group), "time": _times(time_column)}
         X, y, weight, beside = _rows_with_weight(X, y, sample_weight, beside)
         check = CheckUp([], None)
@@ -193,6 +198,8 @@ def compare(
 
             seconds = None if time_limit is None else CHECK_UP * time_limit
             check = check_open_rows(X, y, task, keep, lock, seconds)
+            if beside["time"] is not None:
+                check = replace(check, findings=[one for one in check.findings if one.kind != TIME_ORDER])
         X, y = check.clean(X), check.clean_target(y)
         rows, classes = read_rows(X, y, task, categorical_features, weight)
         rows = _with_columns(rows, beside)
@@ -236,15 +243,19 @@ def _target_of(X: Any, y: Any, target: str | None) -> tuple[Any, Any]:
         return X, y
     if y is not None:
         raise ValueError("pass y or target, not both")
+    column = _column_of(X, target, "target")
+    return nw.from_native(X, eager_only=True).drop(target).to_native(), column.to_numpy()
+
+
+def _column_of(X: Any, name: str, option: str) -> Any:
+    """A column of a dataframe."""
     try:
         frame = nw.from_native(X, eager_only=True)
     except TypeError:
-        raise ValueError(f"target={target!r} names a column of a dataframe, and X is a {type(X).__name__}") from None
-    if target not in frame.columns:
-        raise ValueError(
-            f"there is no column {target!r} in X: its columns are {', '.join(map(str, frame.columns[:20]))}"
-        )
-    return frame.drop(target).to_native(), frame[target].to_numpy()
+        raise ValueError(f"{option}={name!r} names a column of a dataframe, and X is a {type(X).__name__}") from None
+    if name not in frame.columns:
+        raise ValueError(f"there is no column {name!r} in X: its columns are {', '.join(map(str, frame.columns[:20]))}")
+    return frame[name]
 
 
 def _fitting_processes(wanted: int, rows: Rows) -> int:
@@ -283,7 +294,7 @@ def _codes(group: Any) -> NDArray[np.int64] | None:
 
 
 def _times(column: Any) -> Floats | None:
-    """Numbers in the order of the times: numbers and dates as they are, texts as ISO 8601 dates."""
+    """Numbers in the order of the times: numbers and dates as they are, texts read as dates."""
     if column is None:
         return None
     values = np.asarray(column.to_numpy() if hasattr(column, "to_numpy") else column)
@@ -292,9 +303,12 @@ def _times(column: Any) -> Floats | None:
             dates = values.astype("datetime64[us]")
             values = np.where(np.isnat(dates), np.nan, dates.astype(np.int64).astype(np.float64))
         except ValueError as error:
-            raise ValueError(
-                f"time_column holds a value that is neither a date (like 2026-01-31) nor a number: {error}"
-            ) from None
+            texts, rows, counts = np.unique(values.astype(str), return_inverse=True, return_counts=True)
+            order = guess_date_order(texts.tolist(), counts)
+            if order is None:
+                what = "a value that is neither a date (like 2026-01-31) nor a number"
+                raise ValueError(f"time_column holds {what}: {error}") from None
+            values = np.array([parse_date(text, order.order) for text in texts.tolist()], dtype=np.float64)[rows]
     times = values.astype(np.float64)
     missing = np.flatnonzero(~np.isfinite(times))
     if len(missing):

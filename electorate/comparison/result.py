@@ -27,6 +27,8 @@ from electorate.comparison.rows import Rows
 from electorate.comparison.scanned import ScannedRefits
 from electorate.comparison.schedule import Costs, Results, Schedule
 from electorate.comparison.workers import ProcessPool, Progress, Work, WorkLimits
+from electorate.data.checkup.columns import read_columns
+from electorate.data.checkup.leaks import strongest_column
 from electorate.data.row_subset import take_rows
 from electorate.model.files import NotStorableError
 from electorate.text import literal, write_text
@@ -384,7 +386,13 @@ class Comparison:
             dependent,
             None if screened is None else len(screened[0][0]),
             self.refits.n_test,
+            self.check_up.findings,
+            self._strongest,
         )
+
+    def _strongest(self) -> tuple[str, float]:
+        rows = self.refits.rows
+        return strongest_column(read_columns(self.refits.X)[0], rows.target.astype(np.float64), len(self.classes))
 
     @property
     def head(self) -> str:
