@@ -59,7 +59,7 @@ def add_options(one: argparse.ArgumentParser) -> None:
         metavar="COLUMN",
         help="train on earlier rows and test on later ones; the column is used as trend, month, weekday and hour",
     )
-    peers = "other models to compare with (linear,forest,extra_trees,hgb); also lightgbm, xgboost, catboost, ebm"
+    peers = "other models to compare with (linear,forest,extra_trees,hgb); also lightgbm, xgboost, catboost"
     add("--peers", "--with", dest="peers", type=split_names, metavar="NAMES", help=peers)
     only = "compare only this algorithm; can be repeated; all: every algorithm of this package"
     add("--algorithm", "--algorithms", action="append", dest="algorithms", metavar="NAME", help=only)
@@ -218,10 +218,12 @@ def _compare(options: argparse.Namespace, data: Any, folder: str, seconds: float
 def _next_steps(options: argparse.Namespace, comparison: Any, folder: str) -> list[str]:
     """What to type next."""
     from electorate.comparison.result import BOUNDED, FINAL
+    from electorate.model.files import foreign_models
 
     path, lines = literal(folder), []
     if options.table is not None and os.path.exists(os.path.join(folder, FINAL)):
-        lines.append(f"   next:   electorate predict {path}/{FINAL} new.csv")
+        trust = " --trust" if foreign_models(comparison.model) else ""
+        lines.append(f"   next:   electorate predict{trust} {path}/{FINAL} new.csv")
     lines.append(f"   report: {path}/{REPORT}")
     if comparison.tests:
         lines.append(f"   tested: {path}/{BOUNDED}")

@@ -13,8 +13,8 @@ from typing import Any
 
 from sklearn.base import clone, is_classifier
 
-from electorate.comparison.peers import LIBRARIES, Gradient, check_installed
 from electorate.estimators.outside_fits import is_storable
+from electorate.model.library_model import CLASSES, import_library
 from electorate.registry import ALGORITHMS
 
 BINARY, MULTICLASS, REGRESSION = "binary", "multiclass", "regression"
@@ -276,7 +276,7 @@ OURS = (
 
 @dataclass(frozen=True)
 class Scikit:
-    """Makes a model of scikit-learn that our files can hold."""
+    """Makes a model of scikit-learn, or of another library, that our files can hold."""
 
     kind: Any  # its name, or an estimator
     is_classifier: bool
@@ -286,10 +286,6 @@ class Scikit:
 
         kind = PeerClassifier if self.is_classifier else PeerRegressor
         return kind(self.kind, categorical_features=facts.categorical or None, random_state=facts.seed, n_jobs=1)
-
-
-def _make_gradient(library: str, is_classifier: bool, facts: Facts) -> Gradient:
-    return Gradient(library, is_classifier, categorical=tuple(facts.categorical), widest=facts.widest, seed=facts.seed)
 
 
 BOTH = (CLASSIFICATION, (REGRESSION,))
@@ -308,40 +304,22 @@ def _scikit(
     )
 
 
-def _gradient(library: str, title: str) -> tuple[Algorithm, ...]:
-    """A library whose models our files cannot hold yet: they are ranked, and not part of a stack."""
-    sized = None if library == "ebm" else _gradient_grid
-    return tuple(
-        Algorithm(
-            title, tasks, partial(_make_gradient, library, tasks == CLASSIFICATION), sized(Size()) if sized else ({},),
-            peer=True, stackable=False, sized=sized,
-        )
-        for tasks in BOTH
-    )  # fmt: skip
-
-
-def _gradient_grid(size: Size) -> tuple[Setting, ...]:
-    usual = _grid("rounds learning_rate early_stopping", (100, 0.1, False), (300, 0.05, False))
-    stopped = _grid("rounds learning_rate early_stopping", (2 * size.rounds, 0.1, True))
-    return stopped + usual if size.n_rows >= MANY_ROWS else usual + stopped
-
-
 MEDIAN = ({"loss": "absolute_error"},)
 BASELINES = (
     Algorithm("majority class", CLASSIFICATION, Scikit("constant", True), ({},), peer=True, baseline=True),
     Algorithm("median", (REGRESSION,), Scikit("constant", False), MEDIAN, peer=True, baseline=True),
 )
 LEAF = "min_samples_leaf"
+GRADIENT = _grid("n_estimators learning_rate", (100, 0.1), (300, 0.05), (1000, 0.03))
 HISTOGRAMS = _grid("n_estimators learning_rate", (200, 0.1), (400, 0.05))
 PEERS = {
     "linear": _scikit("linear model", "linear", _grid("C", (1.0,), (0.01,)), 0, readable=3),
     "forest": _scikit("random forest", "random_forest", _grid(LEAF, (1,), (5,)), 0),
     "extra_trees": _scikit("extra trees", "extra_trees", _grid(LEAF, (1,), (3,)), 1),
     "hgb": _scikit("HistGradientBoosting", "hgb", HISTOGRAMS, 0, rounds="n_estimators"),
-    "lightgbm": _gradient("lightgbm", "LightGBM"),
-    "xgboost": _gradient("xgboost", "XGBoost"),
-    "catboost": _gradient("catboost", "CatBoost"),
-    "ebm": _gradient("ebm", "EBM"),
+    "lightgbm": _scikit("LightGBM", "lightgbm", GRADIENT, 0),
+    "xgboost": _scikit("XGBoost", "xgboost", GRADIENT, 0),
+    "catboost": _scikit("CatBoost", "catboost", ({"n_estimators": 1000}, *GRADIENT[1:]), 0),
 }
 
 
@@ -444,15 +422,15 @@ def balanced(algorithm: Algorithm) -> Algorithm:
 def _shortened(algorithm: Algorithm) -> Algorithm:
     """The first setting alone, with at most QUICK_ROUNDS rounds."""
     first = algorithm.grid[0]
-    rounds: Setting = {name: min(first[name], QUICK_ROUNDS) for name in ("n_estimators", "rounds") if name in first}
+    rounds: Setting = {name: min(first[name], QUICK_ROUNDS) for name in ("n_estimators",) if name in first}
     return replace(algorithm, grid=({**first, **rounds},))
 
 
 def _installed(name: str) -> tuple[Algorithm, ...]:
     if name not in PEERS:
         raise ValueError(f"no peer is called {name!r}; choose from {', '.join(PEERS)}")
-    if name in LIBRARIES:
-        check_installed(name)
+    if name in CLASSES:
+        import_library(name)
     return PEERS[name]
 
 

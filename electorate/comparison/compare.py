@@ -91,7 +91,7 @@ def compare(
         Names of algorithms, estimators (any scikit-learn classifier or regressor, or a pipeline), pairs (name,
         estimator), and :class:`Algorithm`; "all" for every algorithm of this package. By default those that are fast
         enough. Estimators get the columns of X as they are, run in this process, and are no members of a stack.
-    peers : list of {"linear", "forest", "extra_trees", "hgb", "lightgbm", "xgboost", "catboost", "ebm"}, optional
+    peers : list of {"linear", "forest", "extra_trees", "hgb", "lightgbm", "xgboost", "catboost"}, optional
         Models of other libraries to compare with. By default the first four, or none where `algorithms` are named. The
         baseline (the majority class, or the median) is always there.
     metric : {"error", "balanced_error", "auc", "log_loss", "f1", "mae", "rmse"}, optional

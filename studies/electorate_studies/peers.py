@@ -26,12 +26,12 @@ from threadpoolctl import threadpool_limits
 
 from electorate.comparison.algorithms import PEERS, Algorithm, Setting, Size
 from electorate.comparison.metrics import METRICS, Metric, Scored
-from electorate.comparison.peers import LIBRARIES
 from electorate.comparison.rows import Rows, read_rows
 from electorate.estimators.stack_weights import weigh_predictions, weigh_probabilities
 from electorate.estimators.stacked import pool, pooled_decision
 from electorate.exact import Floats
 from electorate.model.calibration import fit_temperature
+from electorate_studies.libraries import LIBRARIES, library
 from electorate_studies.peers_page import (
     PORTFOLIO,
     SLOW,
@@ -110,8 +110,8 @@ def methods(is_classifier: bool, size: Size, budget: int = BUDGET) -> dict[str, 
     found["HistGradientBoosting"] = [histograms(is_classifier, gradient)]
     for name in LIBRARIES:
         if importlib.util.find_spec(LIBRARIES[name][0].split(".")[0]) is not None:
-            peer = PEERS[name][place]
-            found[peer.name] = [replace(peer, grid=peer.grid if name == "ebm" else gradient)]
+            peer = library(name, is_classifier, gradient)
+            found[peer.name] = [peer]
     linear = PEERS["linear"][place]
     strengths = tuple({"C": 10.0**power} for power in (0, -2, -1, 1, -3, 2, -4, 3))
     found[linear.name] = [replace(linear, grid=strengths[:budget])]

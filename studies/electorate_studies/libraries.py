@@ -1,10 +1,11 @@
-"""Other boosting libraries that our algorithms are compared with; scikit-learn's models are in estimators/peers.
+"""Other boosting libraries as the study of peers compares them, with the settings of its tables.
 
 They take a matrix of numbers with NaN for missing values, and category columns as codes, which they get as categories.
 They stop early by their own rule where a setting says so.
 """
 
 import importlib
+from functools import partial
 from typing import Any, Self
 
 import numpy as np
@@ -12,6 +13,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.base import BaseEstimator
 
+from electorate.comparison.algorithms import CLASSIFICATION, REGRESSION, Algorithm, Facts, Setting
 from electorate.comparison.folds import deal, strata
 
 LIBRARIES = {  # short name: module to import, name to install
@@ -20,18 +22,10 @@ LIBRARIES = {  # short name: module to import, name to install
     "catboost": ("catboost", "catboost"),
     "ebm": ("interpret.glassbox", "interpret-core"),
 }
+TITLES = {"lightgbm": "LightGBM", "xgboost": "XGBoost", "catboost": "CatBoost", "ebm": "EBM"}
 PATIENCE = 20  # rounds without improvement
 VALIDATION_PARTS = 10  # one of them is for early stopping
 MOST_DENSE = 200_000_000  # cells of a sparse matrix up to which it is made dense for a library that needs that
-
-
-def check_installed(name: str) -> None:
-    """Raise ValueError for a library that is not installed."""
-    module, package = LIBRARIES[name]
-    try:
-        importlib.import_module(module)
-    except ImportError:
-        raise ValueError(f"{name} is not installed: pip install {package}, or leave it out") from None
 
 
 class Peer(BaseEstimator):
@@ -146,3 +140,14 @@ class Gradient(Peer):
         names = ("n_iter_", "best_iteration_", "tree_count_")
         found = (getattr(self.model_, name, None) for name in names)
         return next((int(size) for size in found if isinstance(size, int | np.integer) and size > 0), self.rounds)
+
+
+def _make(name: str, is_classifier: bool, facts: Facts) -> Gradient:
+    return Gradient(name, is_classifier, categorical=tuple(facts.categorical), widest=facts.widest, seed=facts.seed)
+
+
+def library(name: str, is_classifier: bool, grid: tuple[Setting, ...]) -> Algorithm:
+    """The models of a library with these settings; of "ebm" with its own."""
+    tasks = CLASSIFICATION if is_classifier else (REGRESSION,)
+    make = partial(_make, name, is_classifier)
+    return Algorithm(TITLES[name], tasks, make, ({},) if name == "ebm" else grid, peer=True, stackable=False)
