@@ -367,7 +367,12 @@ def applicable(
         chosen = [a for key, a in listed.items() if key in names or is_all]
     if peers is None:
         peers = list(DEFAULT_PEERS) if wanted is None or (is_all and not items) else []
-    more = [a for name in peers for a in _installed(name) if task in a.tasks]
+    for name in peers:
+        if name not in PEERS:
+            raise ValueError(f"no peer is called {name!r}; choose from {', '.join(PEERS)}")
+        if name in CLASSES:
+            import_library(name)
+    more = [a for name in peers for a in PEERS[name] if task in a.tasks]
     more += [a for key, a in others.items() if key in names and a not in more]
     if not [*own, *chosen, *more]:
         raise ValueError(f"no algorithm to compare for {task}: name one, or add a peer, for example 'hgb'")
@@ -422,16 +427,8 @@ def balanced(algorithm: Algorithm) -> Algorithm:
 def _shortened(algorithm: Algorithm) -> Algorithm:
     """The first setting alone, with at most QUICK_ROUNDS rounds."""
     first = algorithm.grid[0]
-    rounds: Setting = {name: min(first[name], QUICK_ROUNDS) for name in ("n_estimators",) if name in first}
+    rounds = {"n_estimators": min(first["n_estimators"], QUICK_ROUNDS)} if "n_estimators" in first else {}
     return replace(algorithm, grid=({**first, **rounds},))
-
-
-def _installed(name: str) -> tuple[Algorithm, ...]:
-    if name not in PEERS:
-        raise ValueError(f"no peer is called {name!r}; choose from {', '.join(PEERS)}")
-    if name in CLASSES:
-        import_library(name)
-    return PEERS[name]
 
 
 def task_of(n_classes: int) -> str:

@@ -244,10 +244,6 @@ def _picked(facts: Facts) -> list[str]:
     return rows
 
 
-def name_in_table(line: Line) -> str:
-    return literal(line.name, LONGEST_IN_TABLE)
-
-
 def value_of(line: Line, metric: Metric) -> str:
     """The value as a person reads it: errors in percent."""
     shown = line.shown(metric.name)
@@ -294,5 +290,5 @@ def table_rows(ranking: Ranking, metric: Metric, most: int) -> list[list[str]]:
         values = [number(line.shown(name)) if name in ("mae", "rmse") else f"{line.shown(name):.3f}" for name in names]
         values += [] if metric.for_classes else [f"{ranking.r2(line):.3f}"]
         verdict = "" if line.verdict == "first" else line.verdict
-        rows.append([str(place), name_in_table(line), *values, f"{line.fit_seconds:.2f}", verdict])
+        rows.append([str(place), literal(line.name, LONGEST_IN_TABLE), *values, f"{line.fit_seconds:.2f}", verdict])
     return rows

@@ -173,7 +173,8 @@ def compare(
     with ExitStack() as open_until_end:
         keeps = folder is not None
         place, pool = None if folder is None else os.fspath(folder), None
-        if not _has_estimators(algorithms) and (n_processes > 1 or time_limit is not None):
+        # worker processes find algorithms by their names; a text is a sequence of texts, too
+        if all(isinstance(one, str) for one in algorithms or ()) and (n_processes > 1 or time_limit is not None):
             place = place or open_until_end.enter_context(tempfile.TemporaryDirectory(prefix="electorate-"))
             pool = ProcessPool(place, n_processes)
             open_until_end.callback(pool.stop)
@@ -228,11 +229,6 @@ def compare(
             pool.shrink(_fitting_processes(n_processes, rows))
         comparison.run(Where(place, pool, keeps, replay), limits, _shows_progress(progress))
     return comparison
-
-
-def _has_estimators(algorithms: Any) -> bool:
-    """Whether worker processes cannot find all algorithms by their names."""
-    return not (algorithms is None or isinstance(algorithms, str) or all(isinstance(one, str) for one in algorithms))
 
 
 def _target_of(X: Any, y: Any, target: str | None) -> tuple[Any, Any]:

@@ -210,9 +210,9 @@ class Ranker:
         tied = [line for line in useful if line.name not in is_worse]
         picks = {SPEED: min(near, key=lambda line: line.predict_seconds)}
         for some in (near, tied):
-            readable = [line for line in some if line.algorithm is not None and line.algorithm.readable is not None]
-            if readable and READABLE not in picks:
-                picks[READABLE] = min(readable, key=lambda line: (_rank_to_read(line), line.bound(name).value))
+            ranks = [(one.algorithm.readable, one) for one in some if one.algorithm and one.algorithm.readable]
+            if ranks and READABLE not in picks:
+                picks[READABLE] = min(ranks, key=lambda pair: (pair[0], pair[1].bound(name).value))[1]
         return picks
 
     def _confused(self, choice: Choice) -> tuple[int, int] | None:
@@ -235,11 +235,6 @@ def _variance(values: Floats, share: Floats) -> float:
 
 def is_baseline(line: Line) -> bool:
     return line.algorithm is not None and line.algorithm.baseline
-
-
-def _rank_to_read(line: Line) -> int:
-    rank = None if line.algorithm is None else line.algorithm.readable
-    return 99 if rank is None else rank
 
 
 def columns_of(ranking: Ranking, metric: Metric) -> dict[str, list[Any]]:

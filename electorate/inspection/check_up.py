@@ -180,8 +180,9 @@ def check_up(
     if columns and all(isinstance(_step_of(found, column), Drop) for column in columns):
         found = {place: FoundStep(replace(one.finding, done=ONLY)) for place, one in found.items()}
     findings += [one.finding for _, one in sorted(found.items())]
-    used = [column for column in clean if _step_of(found, column) is None]
-    findings += find_near_duplicates([column for column in used if not _is_constant(found, column)], n_rows)
+    kinds = {place: one.finding.kind for place, one in found.items()}
+    used = [one for one in clean if _step_of(found, one) is None and kinds.get(one.place) != "constant"]
+    findings += find_near_duplicates(used, n_rows)
     steps: dict[int, Step] = {place: one.step for place, one in found.items() if one.step is not None}
     step = None if target_step is None else target_step.step
     cleaning = Cleaning(names, steps, step) if steps or step is not None else None  # type: ignore[arg-type]
@@ -189,9 +190,8 @@ def check_up(
     if columns and (cleaning is None or cleaning.n_columns):
         cleaned = result.clean(X)
         findings += find_repeated_rows(cleaned, target)
-        dated = [one for one in columns if one.place in found and found[one.place].finding.kind == "date"]
-        ordered = next((one for one in dated if order_of_dates(clean[one.place].numbers)), None)
-        if ordered is not None:
+        dated = [one for one in columns if kinds.get(one.place) == "date"]
+        for ordered in [one for one in dated if order_of_dates(clean[one.place].numbers)][:1]:
             days = clean[ordered.place].numbers
             hidden = "" if target is None else _hidden_by_splits(cleaned, codes, len(classes), days)
             option = f"--time-column {shlex.quote(ordered.name)} (time_column={ordered.name!r} in Python)"
@@ -245,10 +245,6 @@ def _after(column: CheckedColumn, found: FoundStep | None) -> CheckedColumn:
 
 def _step_of(found: dict[int, FoundStep], column: CheckedColumn) -> Step | None:
     return found[column.place].step if column.place in found else None
-
-
-def _is_constant(found: dict[int, FoundStep], column: CheckedColumn) -> bool:
-    return column.place in found and found[column.place].finding.kind == "constant"
 
 
 def _check_target(y: Any, task: str) -> tuple[AnyArray | None, FoundStep | None]:
