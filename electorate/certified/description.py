@@ -214,10 +214,6 @@ class Code:
     def weight_urn(self) -> Urn:
         return Urn(np.full(self.n_weights, 1 / self.n_weights), self.STRENGTH)
 
-    def size_bits(self, terms: int) -> float:
-        """Return the bits of the number of literals of a voter: 1/2, 1/4, ..., normalised for max_terms."""
-        return terms + math.log2(1 - 2.0**-self.max_terms)
-
     def count_bits(self, voters: int) -> float:
         """Return the bits of the number T of voters: `none` for 0, others in proportion to 1 / ((T + 1) (T + 2))."""
         if not voters:
@@ -251,7 +247,7 @@ class Code:
         """
         signs = terms if terms > 1 else 0
         kind = -math.log2(1 - self.TREES) if self.max_depth > 1 else 0.0
-        return kind + self.size_bits(terms) + signs - math.lgamma(terms + 1) / math.log(2)
+        return kind + terms + math.log2(1 - 2.0**-self.max_terms) + signs - math.lgamma(terms + 1) / math.log(2)
 
 
 def log2_orders(voters: Sequence[AnyVoter]) -> float:

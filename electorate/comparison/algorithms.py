@@ -71,8 +71,8 @@ class Algorithm:
     sized: the grid for a table of another size. peer: of another library. baseline: what a model has to beat.
     staged: the number of rounds is chosen from one fit, by predictions after some of its rounds; `rounds` names that
     parameter. wave: when its first setting is tried; later settings follow, one a wave. by_default: whether it is tried
-    without being named. stackable: whether it can be a member of a stack. takes_table: whether it gets the columns as
-    they are, not as numbers. readable: a rank among models that a person can read, 1 for the easiest.
+    without being named. takes_table: whether it gets the columns as they are, not as numbers, and is no
+    member of a stack. readable: a rank among models that a person can read, 1 for the easiest.
     """
 
     name: str
@@ -85,7 +85,6 @@ class Algorithm:
     rounds: str = "n_estimators"
     wave: int = 1
     by_default: bool = True
-    stackable: bool = True
     takes_table: bool = False
     readable: int | None = None
     sized: Callable[[Size], tuple[Setting, ...]] | None = None
@@ -393,13 +392,12 @@ def _of_user(item: Any) -> Algorithm:
             f"{item!r} is no algorithm: pass a name, an estimator like AdaBoostClassifier(), or (name, estimator)"
         )
     tasks = CLASSIFICATION if is_classifier(estimator) else (REGRESSION,)
-    name = name or _name_of(estimator)
+    last = estimator.steps[-1][1] if hasattr(estimator, "steps") else estimator
+    name = name or type(last).__name__ + (" pipeline" if last is not estimator else "")
     if is_storable(estimator):
         make = partial(_stored, estimator, tasks == CLASSIFICATION)
         return Algorithm(name, tasks, make, ({},), peer=True, wave=0)
-    return Algorithm(
-        name, tasks, partial(_clone, estimator), ({},), peer=True, wave=0, stackable=False, takes_table=True
-    )
+    return Algorithm(name, tasks, partial(_clone, estimator), ({},), peer=True, wave=0, takes_table=True)
 
 
 def _stored(estimator: Any, is_classifier: bool, facts: Facts) -> Any:
@@ -409,12 +407,6 @@ def _stored(estimator: Any, is_classifier: bool, facts: Facts) -> Any:
 
 def _clone(estimator: Any, facts: Facts) -> Any:
     return clone(estimator)
-
-
-def _name_of(estimator: Any) -> str:
-    """The class; of a pipeline, that of its last step."""
-    last = estimator.steps[-1][1] if hasattr(estimator, "steps") else estimator
-    return type(last).__name__ + (" pipeline" if last is not estimator else "")
 
 
 def balanced(algorithm: Algorithm) -> Algorithm:

@@ -1,8 +1,8 @@
 """The answer of a comparison in words: which model, how well it will do, how sure that is, and what to do next."""
 
 import math
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from textwrap import wrap
 from typing import Any
 
@@ -41,10 +41,6 @@ class Facts:
     n_fitted: int | None = None
     n_test: int = 0
     findings: Sequence[Finding] = ()  # of the check-up
-    strongest: Callable[[], tuple[str, float]] = lambda: (
-        "",
-        1.0,
-    )  # the column that alone predicts best, what it leaves
 
     @property
     def expected(self) -> tuple[float, float]:
@@ -185,14 +181,9 @@ def _suspicious(facts: Facts) -> list[str]:
     elif leaks:
         found = [f"Suspicious: {' and '.join(map(repr, leaks[:2]))} may hold the answer. {IF_UNKNOWN}"]
     elif is_zero:
-        column, left = facts.strongest()
-        best = f": of all columns {literal(column, LONGEST)!r} alone predicts best"
-        most = f"{best} ({left:.0%} of guessing's error is left)"
-        found = [f"No errors at all are suspicious{most if column else ''}. {IF_UNKNOWN}"]
-    for one in facts.findings:
-        if one.kind == TIME_ORDER:
-            found.append(f"Later rows may be harder ({literal(one.column, LONGEST)!r}: {one.seen}): see the check-up.")
-    return found
+        found = [f"No errors at all are suspicious, though no column alone predicts the target. {IF_UNKNOWN}"]
+    late = [replace(one, column=literal(one.column, LONGEST)) for one in facts.findings if one.kind == TIME_ORDER]
+    return found + [f"Later rows may be harder ({one.column!r}: {one.seen}): see the check-up." for one in late]
 
 
 def _rare(facts: Facts) -> list[str]:

@@ -181,7 +181,12 @@ def compare(
         X, y = _target_of(X, y, target)
         sample = None
         if is_scanned(X):
-            _check_scanned(group, time_column, sample_rows)
+            for name, values in (("group", group), ("time_column", time_column)):
+                if values is not None:
+                    why = "needs every row in memory, and X is a scanned table: read it, or a part of it"
+                    raise ValueError(f"{name} {why}")
+            if sample_rows is not None and sample_rows < FEWEST_ROWS:
+                raise ValueError(f"sample_rows is {sample_rows}: it must be at least {FEWEST_ROWS}")
             draw = RowDraw(seed, splits.HELD_OUT_SHARE if test_fraction is None else test_fraction)
             sample = draw_sample(X, y, sample_weight, draw, sample_rows)
             X, y, sample_weight, check_up = sample.X, sample.y, sample.weight, False
@@ -351,11 +356,3 @@ def _check_options(
         raise ValueError(f"seed is {seed}: it must not be negative")
     if prefer not in PREFERENCES:
         raise ValueError(f"prefer is {prefer!r}: choose from {', '.join(PREFERENCES)}")
-
-
-def _check_scanned(group: Any, time_column: Any, sample_rows: int | None) -> None:
-    for name, values in (("group", group), ("time_column", time_column)):
-        if values is not None:
-            raise ValueError(f"{name} needs every row in memory, and X is a scanned table: read it, or a part of it")
-    if sample_rows is not None and sample_rows < FEWEST_ROWS:
-        raise ValueError(f"sample_rows is {sample_rows}: it must be at least {FEWEST_ROWS}")

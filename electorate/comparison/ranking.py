@@ -158,7 +158,8 @@ class Ranker:
         losses = np.array([line.estimate.row_losses[name] for line in lines])
         differences = against_best(losses, table, seed=self.plan.seed)
         baseline = next((line for line in lines if is_baseline(line)), None)
-        best = self._line(None if len(chosen.choice.members) > 1 else self._algorithm_of(chosen.choice), chosen)
+        single = self.plan.algorithm(int(self.columns.candidates[chosen.choice.members[0]]))
+        best = self._line(None if len(chosen.choice.members) > 1 else single, chosen)
         is_worse = {line.name for line, worse in zip(lines, differences.worse, strict=True) if worse}
         models = [line for line in lines if not is_baseline(line)] or lines
         if best.name in is_worse and models[0].estimate.choice.members[0] in np.flatnonzero(usable):
@@ -192,9 +193,6 @@ class Ranker:
             variance=float("nan") if table.n_classes else _variance(table.target, table.share),
             confused=self._confused(best.estimate.choice),
         )
-
-    def _algorithm_of(self, choice: Choice) -> Algorithm:
-        return self.plan.algorithm(int(self.columns.candidates[choice.members[0]]))
 
     def _picks(self, models: list[Line], best: Line, is_worse: set[str], baseline: Line | None) -> dict[str, Line]:
         """Among the models that are nearly as good, or else tie with the best: the fastest and the most readable.

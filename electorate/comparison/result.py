@@ -27,8 +27,6 @@ from electorate.comparison.rows import Rows
 from electorate.comparison.scanned import ScannedRefits
 from electorate.comparison.schedule import Costs, Results, Schedule
 from electorate.comparison.workers import ProcessPool, Progress, Work, WorkLimits
-from electorate.data.checkup.columns import read_columns
-from electorate.data.checkup.leaks import strongest_column
 from electorate.data.row_subset import take_rows
 from electorate.model.files import NotStorableError
 from electorate.text import literal, write_text
@@ -188,9 +186,8 @@ class Comparison:
 
     def _is_affordable(self, recipe: Recipe) -> bool:
         """Whether there is time to train it on all rows."""
-        return (
-            self._refit_seconds([part.candidate for part in recipe.parts], self.costs, tests=False) < self.limits.left
-        )
+        parts = [part.candidate for part in recipe.parts]
+        return self._refit_seconds(parts, self.costs, tests=False) < self.limits.left
 
     def _conclude(self, replayed: dict[str, Any] | None) -> None:
         """Choose, and train what is handed over in the time that is left."""
@@ -374,11 +371,7 @@ class Comparison:
         is_screening = self.level < len(self.schedule.splits.levels) - 1
         n_fitted = len(self.schedule.splits.levels[self.level][0][0]) if is_screening else None
         shown = self.ranking, self.plan.metric, self.classes.tolist(), shares, positive, held_out, dependent, n_fitted
-        return words.Facts(*shown, self.refits.n_test, self.check_up.findings, self._strongest)
-
-    def _strongest(self) -> tuple[str, float]:
-        rows = self.refits.rows
-        return strongest_column(read_columns(self.refits.X)[0], rows.target.astype(np.float64), len(self.classes))
+        return words.Facts(*shown, self.refits.n_test, self.check_up.findings)
 
     @property
     def head(self) -> str:

@@ -205,21 +205,19 @@ def _hidden_by_splits(X: Any, y: Floats, n_classes: int, days: Floats) -> str:
     columns = read_columns(X)[0]
     order = np.argsort(days, kind="stable")
     order = order[evenly_spaced(len(order), min(MOST_TRIED, MOST_CELLS // len(columns)))]
-    if len(order) < FEWEST_TRIED or (n_classes and len(np.unique(y[order])) < 2):
+    if len(order) < FEWEST_TRIED:
         return ""
     matrix, target = np.stack([column.numbers[order] for column in columns], axis=1), y[order]
     matrix[np.isinf(matrix)] = np.nan
+    some: dict[str, Any] = {"n_estimators": 100, "learning_rate": 0.1, "n_jobs": 1}
+    model: Any = QuadBoostRegressor(RegressionTrees(6, min_samples_leaf=3, max_features=1 / 3), **some)
+    if n_classes:
+        model = LogisticAdaBoostClassifier(Trees(6, min_samples_leaf=10, max_features="sqrt", leaves="gentle"), **some)
     lost = []
     for test in (np.random.default_rng(0).permutation(len(order)), np.arange(len(order))):
         late = test >= len(order) - len(order) // 5
-        model: Any = QuadBoostRegressor(
-            RegressionTrees(6, min_samples_leaf=3, max_features=1 / 3), n_estimators=100, learning_rate=0.1, n_jobs=1
-        )
-        if n_classes:
-            trees = Trees(6, min_samples_leaf=10, max_features="sqrt", leaves="gentle")
-            model = LogisticAdaBoostClassifier(trees, n_estimators=100, learning_rate=0.05, n_jobs=1)
-            if len(np.unique(target[~late])) < 2:
-                return ""
+        if n_classes and len(np.unique(target[~late])) < 2:
+            return ""
         predicted = model.fit(matrix[~late], target[~late]).predict(matrix[late])
         lost.append(float(np.mean(predicted != target[late] if n_classes else np.abs(predicted - target[late]))))
     random, latest = (f"{100 * value:.1f}%" if n_classes else f"{value:.3g}" for value in lost)

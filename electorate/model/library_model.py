@@ -21,7 +21,6 @@ from electorate.threads import ThreadPool
 
 CLASSES = {"lightgbm": "LGBM", "xgboost": "XGB", "catboost": "CatBoost"}  # starts of the names of their estimators
 SETTINGS = ("n_estimators", "learning_rate", "max_depth")
-MOST_DENSE = 200_000_000  # cells of a sparse matrix up to which it is made dense for XGBoost
 
 
 def import_library(name: str) -> Any:
@@ -129,14 +128,14 @@ def build_library(library: str, for_classes: bool, settings: dict[str, Any], ran
         if name not in SETTINGS and value not in (False, "squared_error"):
             raise ValueError(f"{name}={value!r}: model={library!r} has no such setting; leave it out")
     given = {name: settings[name] for name in SETTINGS if name in settings}
-    more: dict[str, dict[str, Any]] = {
-        "lightgbm": {"random_state": random_state, "n_jobs": n_jobs, "verbose": -1},
-        "xgboost": {"random_state": random_state, "n_jobs": n_jobs, "tree_method": "hist", "enable_categorical": True},
-        "catboost": {"random_seed": random_state, "thread_count": n_jobs or -1, "verbose": False}
-        | {"allow_writing_files": False},
-    }
+    if library == "catboost":
+        more = {"random_seed": random_state, "thread_count": n_jobs or -1}
+        more |= {"verbose": False, "allow_writing_files": False}
+    else:
+        more = {"random_state": random_state, "n_jobs": n_jobs}
+        more |= {"verbose": -1} if library == "lightgbm" else {"tree_method": "hist", "enable_categorical": True}
     kind = CLASSES[library] + ("Classifier" if for_classes else "Regressor")
-    return getattr(import_library(library), kind)(**given, **more[library])
+    return getattr(import_library(library), kind)(**given, **more)
 
 
 def fit_library(
@@ -172,8 +171,6 @@ def library_rows(library: str, rows: Any, categories: tuple[int, ...]) -> Any:
     if sparse.issparse(rows):
         if library != "xgboost":
             return sparse.csr_matrix(rows)
-        if rows.shape[0] * rows.shape[1] > MOST_DENSE:
-            raise ValueError(f"xgboost needs a dense matrix, which would have {rows.shape} cells")
         return rows.toarray()
     if library != "catboost" or not categories:
         return np.ascontiguousarray(rows)

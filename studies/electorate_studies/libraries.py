@@ -150,4 +150,4 @@ def library(name: str, is_classifier: bool, grid: tuple[Setting, ...]) -> Algori
     """The models of a library with these settings; of "ebm" with its own."""
     tasks = CLASSIFICATION if is_classifier else (REGRESSION,)
     make = partial(_make, name, is_classifier)
-    return Algorithm(TITLES[name], tasks, make, ({},) if name == "ebm" else grid, peer=True, stackable=False)
+    return Algorithm(TITLES[name], tasks, make, ({},) if name == "ebm" else grid, peer=True)

@@ -344,7 +344,7 @@ def test_no_errors_are_suspicious_and_a_column_is_named():
     assert found.startswith("No errors at all are suspicious: 'a' alone predicts the target.")
     both = electorate.compare(X, np.where(X["a"] > X["b"], "u", "v"), **some)
     (found,) = [one for one in both.answer if "suspicious" in one]
-    assert "of all columns 'a' alone predicts best" in found or "of all columns 'b' alone" in found
+    assert "though no column alone predicts the target" in found
     noisy = electorate.compare(X, rng.permutation(y), **some)
     assert not [one for one in noisy.answer if "uspicious" in one]
 

@@ -17,7 +17,6 @@ from electorate.text import literal
 FEWEST_ROWS = 50
 LEAKED = 0.05  # of the error (the variance) of the baseline: a column that leaves less is suspected
 LITTLE = 0.01
-MOST_COLUMNS = 1_000  # that are searched for the one that explains most
 KEPT = "kept: leave it out if it is not known before the target is"
 FILLED, PURE, RARE = 10, 0.95, 0.2  # rows with an unusual value, the share of them in one class, its share of all rows
 
@@ -49,18 +48,6 @@ def find_leaks(
         elif n_classes and (seen := _filled_for_one(codes, n_codes, y.astype(np.int64), classes)):
             found.append(Finding("leak", column.name, seen, KEPT))
     return found
-
-
-def strongest_column(columns: Sequence[CheckedColumn], target: Floats, n_classes: int) -> tuple[str, float]:
-    """Return the column that alone predicts the target best, and the share of the baseline's error that it leaves."""
-    rows = sample_rows(len(target))
-    found = [("", 1.0)]
-    for column in columns[:MOST_COLUMNS]:
-        if column.kind != "other":
-            is_ordered = column.kind in ("number", "date")
-            codes, n_codes = bin_codes(column.numbers[rows], is_ordered)
-            found.append((column.name, _left_error(codes, n_codes, target[rows], n_classes, is_ordered)))
-    return min(found, key=lambda pair: pair[1])
 
 
 def _filled_for_one(codes: Ints, n_codes: int, labels: Ints, classes: list[Any]) -> str:
