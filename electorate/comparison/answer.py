@@ -175,13 +175,10 @@ def _suspicious(facts: Facts) -> list[str]:
     name = "error" if facts.classes else "mae"
     is_zero = baseline is not None and chosen.bound(name).value <= ALMOST_NONE * baseline.bound(name).value
     leaks = [literal(one.column, LONGEST) for one in facts.findings if one.kind == "leak"]
-    found = []
-    if leaks and is_zero:
-        found = [f"No errors at all are suspicious: {leaks[0]!r} alone predicts the target. {IF_UNKNOWN}"]
-    elif leaks:
-        found = [f"Suspicious: {' and '.join(map(repr, leaks[:2]))} may hold the answer. {IF_UNKNOWN}"]
-    elif is_zero:
-        found = [f"No errors at all are suspicious, though no column alone predicts the target. {IF_UNKNOWN}"]
+    found = [f"Suspicious: {' and '.join(map(repr, leaks[:2]))} may hold the answer. {IF_UNKNOWN}"] if leaks else []
+    if is_zero:
+        alone = f": {leaks[0]!r} alone" if leaks else ", though no column alone"
+        found = [f"No errors at all are suspicious{alone} predicts the target. {IF_UNKNOWN}"]
     late = [replace(one, column=literal(one.column, LONGEST)) for one in facts.findings if one.kind == TIME_ORDER]
     return found + [f"Later rows may be harder ({one.column!r}: {one.seen}): see the check-up." for one in late]
 

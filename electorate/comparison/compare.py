@@ -183,8 +183,7 @@ def compare(
         if is_scanned(X):
             for name, values in (("group", group), ("time_column", time_column)):
                 if values is not None:
-                    why = "needs every row in memory, and X is a scanned table: read it, or a part of it"
-                    raise ValueError(f"{name} {why}")
+                    raise ValueError(f"{name} needs every row in memory, and X is scanned: read it, or a part of it")
             if sample_rows is not None and sample_rows < FEWEST_ROWS:
                 raise ValueError(f"sample_rows is {sample_rows}: it must be at least {FEWEST_ROWS}")
             draw = RowDraw(seed, splits.HELD_OUT_SHARE if test_fraction is None else test_fraction)

@@ -4,11 +4,11 @@ The readers of these formats are not made for manipulated files, which can crash
 to them only if `load` was told to. Everything else in the file is checked as usual.
 """
 
-import os
 import tempfile
 from dataclasses import dataclass
 from functools import cached_property
 from importlib import import_module
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -52,8 +52,8 @@ class LibraryModel:
 
     def meta(self) -> dict[str, Any]:
         """Return what a file holds beside the arrays."""
-        facts = {"library": self.library, "trees": self.n_trees, "outputs": self.n_outputs}
-        return {"form": self.form, "link": self.link, **facts}
+        facts = {"form": self.form, "link": self.link, "library": self.library}
+        return facts | {"trees": self.n_trees, "outputs": self.n_outputs}
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in self.__dict__.items() if name != "_opened"}
@@ -158,10 +158,9 @@ def fit_library(
         content, n_trees = bytes(booster.save_raw("ubj")), booster.num_boosted_rounds() * n_outputs
     else:
         with tempfile.TemporaryDirectory(prefix="electorate-") as folder:
-            path = os.path.join(folder, "model.cbm")
-            estimator.save_model(path)
-            with open(path, "rb") as file:
-                content, n_trees = file.read(), int(estimator.tree_count_)
+            path = Path(folder, "model.cbm")
+            estimator.save_model(str(path))
+            content, n_trees = path.read_bytes(), int(estimator.tree_count_)
     link = "number" if not n_classes else "logistic" if n_classes == 2 else "softmax"
     return LibraryModel(library, np.frombuffer(content, dtype=np.uint8), n_trees, n_outputs, columns, link, True)
 

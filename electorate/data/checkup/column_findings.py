@@ -20,10 +20,9 @@ WORDS_OF_TEXT = 3.0  # on average
 ID_NAME = re.compile(r"(^|[^a-z])(id|ids|uuid|guid|key|index|idx|rowid|row|nr|no|number|serial|unnamed)([^a-z]|$)")
 CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])")
 MOST_CODES = 10  # a column of texts with at most so many different whole numbers may hold codes of categories
-FEWEST_DATES = 10
-SORTED = 0.98  # of the steps from row to row that are steps, all in one direction
-EVEN, MOST_EVEN = 0.2, 0.6  # of the usual gap between dates, and the share of the gaps: some rows may be held out
-DISPERSED = 0.3  # variance of the numbers of rows by date, over their mean
+FEWEST_DATES, SORTED = 10, 0.98  # the share of the steps from row to row that go in one direction
+# Of the usual gap between dates; the share of these gaps; the variance of the numbers of rows by date over their mean.
+EVEN, MOST_EVEN, DISPERSED = 0.2, 0.6, 0.3
 
 
 # ---------------------------------------------------------------- constants
