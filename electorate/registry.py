@@ -103,7 +103,7 @@ _INSPECTION = {
     "inspection.loss_certificates": "loss_certificate",
     "inspection.margins": "margin_table staged_margins",
     "inspection.rules": "rule_table",
-    "inspection.shapes": "shape_functions",
+    "inspection.shapes": "shape_functions tree_sizes",
     "inspection.shapley": "contributions",
     "inspection.theorems": "convergence",
 }

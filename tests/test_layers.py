@@ -5,7 +5,12 @@ import re
 from collections import defaultdict
 from pathlib import Path
 
+from electorate.registry import PUBLIC
+
 PACKAGE = Path(__file__).parent.parent / "electorate"
+STUDIES = PACKAGE.parent / "studies" / "electorate_studies"
+FORMULAS = ("electorate.simulate", "electorate.theory")  # numbers in, numbers out: every name of these is public
+OF_COMPARISON = "electorate.comparison.building_blocks"  # the one module of the comparison that studies may use
 BOTTOM = {"exact", "kernels", "messages", "threads", "text", "registry", "optional"}
 
 
@@ -124,3 +129,23 @@ def test_tests_that_start_processes_have_the_marker():
         found = starting(tree) - marked
         unmarked += [f"{path.name}: {name}" for name in found if name.startswith("test_") and not whole]
     assert unmarked == []
+
+
+def test_studies_use_public_names_and_one_module_of_the_comparison():
+    private = set()
+    for path in STUDIES.glob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Import):
+                private |= {alias.name for alias in node.names if alias.name.startswith("electorate.")}
+            if isinstance(node, ast.ImportFrom) and node.module and node.module.split(".")[0] == "electorate":
+                names = {alias.name for alias in node.names if not _is_public(node.module, alias.name)}
+                private |= {f"{path.name}: {node.module}.{name}" for name in names}
+    assert private == set()
+    assert len(list(STUDIES.glob("*.py"))) > 10
+
+
+def _is_public(module: str, name: str) -> bool:
+    full = f"{module}.{name}"
+    if name.startswith("_"):
+        return False
+    return name in PUBLIC.get(module, ()) or OF_COMPARISON in (module, full) or full.startswith(FORMULAS)

@@ -14,11 +14,7 @@ int fill_module(PyObject* module) {
   if (_import_array() < 0) return -1;
   static std::vector<PyMethodDef> methods;  // lives as long as its functions
   if (methods.empty()) {
-    for (auto subject : {
-          codes_methods, cpu_methods, drawing_methods, histograms_methods, leaf_sums_methods, leaf_targets_methods, leaves_methods,
-          median_methods, node_search_methods, partition_methods, products_methods, quad_methods, rounds_methods,
-          search_methods, special_methods, subtrees_methods, target_search_methods, values_methods, votes_methods,
-          weights_methods})
+    for (auto subject : {cpu_methods, models_methods, rows_methods, search_methods, targets_methods, values_methods})
       for (const PyMethodDef& method : subject()) methods.push_back(method);
     methods.push_back({nullptr, nullptr, 0, nullptr});
   }

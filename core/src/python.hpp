@@ -252,11 +252,15 @@ struct WithoutGil {
   ~WithoutGil() noexcept(false) { PyEval_RestoreThread(state); }
 };
 
-template <Name name, auto function>
+struct NoCheck {
+  void operator()(const auto&...) const {}
+};
+
+template <Name name, class Check, auto function>
 struct Kernel;
 
-template <Name name, class R, class... A, R (*function)(A...)>
-struct Kernel<name, function> {
+template <Name name, class Check, class R, class... A, R (*function)(A...)>
+struct Kernel<name, Check, function> {
   static PyObject* call(PyObject*, PyObject* const* objects, Py_ssize_t n_objects) {
     try {
       if (n_objects != static_cast<Py_ssize_t>(sizeof...(A)))
@@ -268,12 +272,14 @@ struct Kernel<name, function> {
       if constexpr (std::is_void_v<R>) {
         {
           WithoutGil released;
+          std::apply(Check{}, arguments);
           std::apply(function, arguments);
         }
         Py_RETURN_NONE;
       } else {
         auto result = [&] {
           WithoutGil released;
+          std::apply(Check{}, arguments);
           return std::apply(function, arguments);
         }();
         return to_python(result);
@@ -298,10 +304,11 @@ struct Kernel<name, function> {
   }
 };
 
-// The entry of a kernel in a table of methods.
-template <Name name, auto function>
-PyMethodDef kernel() {
-  return {name.text, reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(&Kernel<name, function>::call)), METH_FASTCALL, nullptr};
+// The entry of a kernel in a table of methods. Check: a function of the same arguments, which throws where arrays do not fit.
+template <Name name, auto function, class Check = NoCheck>
+PyMethodDef kernel(Check = {}) {
+  const auto call = &Kernel<name, Check, function>::call;
+  return {name.text, reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(call)), METH_FASTCALL, nullptr};
 }
 
 }  // namespace electorate::python

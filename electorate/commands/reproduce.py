@@ -14,8 +14,7 @@ from electorate.text import check_writable, literal, write_text
 EXAMPLES = """examples:
   electorate reproduce all --quick                    a small version of the five papers: a minute
   electorate reproduce quadboost --list               what can be reproduced
-  electorate reproduce quadboost --table 1 --repeats 3 --jobs 4
-  electorate reproduce quadboost --table 1 --sets wine,zoo --data /srv/data
+  electorate reproduce quadboost --table 1 --sets wine,zoo --repeats 3 --jobs 4 --data /srv/data
   electorate reproduce adaboost_r --figure 5 --out figures    a picture; pip install 'electorate[plot]'
   electorate reproduce locmedboost --theorem 2
 After Ctrl-C or a crash the same command resumes."""
@@ -23,8 +22,7 @@ After Ctrl-C or a crash the same command resumes."""
 PAPERS = ("quadboost", "vadaboost", "deepboost", "adaboost_r", "locmedboost")  # modules of electorate_studies
 STUDIES = (*PAPERS, "certificates", "peers")
 EVERY = "all"
-CHECKED = " (runs an experiment that checks it)"
-NUMBERED = {"table": "", "figure": "", "theorem": CHECKED, "lemma": CHECKED}
+NUMBERED = {"table": "", "figure": "", **dict.fromkeys(("theorem", "lemma"), " (runs an experiment that checks it)")}
 
 
 def add_options(one: argparse.ArgumentParser) -> None:
@@ -82,9 +80,8 @@ def _wanted(options: argparse.Namespace, name: str, study: Any) -> list[str]:
     if asked is not None and asked not in study.OFFERS:
         offers = "\n".join(f"--{what}: {does}" for what, does in study.OFFERS.items())
         raise ValueError(f"there is no {asked} of {name}; choose from\n{offers}")
-    whole = list(getattr(study, "WHOLE", study.OFFERS))
-    every = [EVERY] if options.render and EVERY in whole else whole
-    return every if asked is None else [asked]
+    whole = [asked] if asked else list(getattr(study, "WHOLE", study.OFFERS))
+    return [EVERY] if options.render and EVERY in whole else whole
 
 
 def _reproduce(options: argparse.Namespace, name: str, study: Any, what: str, out: Path) -> None:
@@ -107,8 +104,7 @@ def _reproduce(options: argparse.Namespace, name: str, study: Any, what: str, ou
     page = out / (f"{name}.md" if what == EVERY else f"{name}-{what.replace(' ', '-')}.md")
     check_writable(page)
     more = tuple(options.sets), options.repeats, options.jobs, options.render
-    request = Request(what, options.quick, Path(options.data), out, *more)
-    text = study.reproduce(request)
+    text = study.reproduce(Request(what, options.quick, Path(options.data), out, *more))
     write_text(page, text)
     print(text)
     print(f"{literal(page)}: the same", file=sys.stderr)

@@ -8,7 +8,7 @@ import math
 import os
 import sys
 import tempfile
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from contextlib import ExitStack
 from dataclasses import replace
 from typing import Any
@@ -21,21 +21,22 @@ from numpy.typing import NDArray
 from electorate.comparison import folds as splits
 from electorate.comparison.algorithms import Size, applicable, balanced, task_of
 from electorate.comparison.certified_winner import check_certify
-from electorate.comparison.checked_rows import check_open_rows
 from electorate.comparison.fits import Plan
 from electorate.comparison.metrics import metric_for
 from electorate.comparison.ranking import ACCURACY, PREFERENCES
 from electorate.comparison.refits import Refits
 from electorate.comparison.result import FEWEST_ROWS, Comparison, Where
-from electorate.comparison.rows import Parts, Rows, read_rows
+from electorate.comparison.rows import Parts, Rows, read_rows, read_target
 from electorate.comparison.scanned import RowDraw, ScannedRefits, draw_sample
 from electorate.comparison.workers import ProcessPool, WorkLimits
 from electorate.data.checkup.columns import read_columns
+from electorate.data.checkup.leaks import find_target_step
+from electorate.data.cleaning import Cleaning
 from electorate.data.date_text import guess_date_order, parse_date
-from electorate.data.inputs import check_weight, free_memory
+from electorate.data.inputs import check_weight, free_memory, to_array
 from electorate.data.row_subset import take_rows
 from electorate.exact import Floats
-from electorate.inspection.check_up import TIME_ORDER, CheckUp
+from electorate.inspection.check_up import TIME_ORDER, CheckUp, check_up
 from electorate.training.lazy_inputs import is_scanned, refuse_lazy_for
 
 QUICK_FOLDS = 3
@@ -355,3 +356,26 @@ def _check_options(
         raise ValueError(f"seed is {seed}: it must not be negative")
     if prefer not in PREFERENCES:
         raise ValueError(f"prefer is {prefer!r}: choose from {', '.join(PREFERENCES)}")
+
+
+def check_open_rows(
+    X: Any, y: Any, task: str, keep: Collection[str], lock: Callable[[Rows], Parts], time_limit: float | None = None
+) -> CheckUp:
+    """Return the check-up of the rows that `lock` does not hold out.
+
+    Spellings of labels are merged in all rows, since the split depends on the classes: which texts differ only by case
+    or space does not depend on other rows.
+    """
+    columns, n_rows = read_columns(X)[1:]
+    labels = np.asarray(to_array(y))
+    found = find_target_step(labels, task) if labels.ndim == 1 else None
+    step = None if found is None else found.step
+    whole = CheckUp([], None if step is None else Cleaning(columns, {}, step))  # type: ignore[arg-type]
+    cleaned = whole.clean_target(labels)
+    target, _ = read_target(cleaned, n_rows, task)
+    opened = lock(Rows(np.empty((n_rows, 0)), target, [], 0))[0]
+    check = check_up(take_rows(X, opened), cleaned[opened], keep=keep, task=task, time_limit=time_limit)
+    if found is None or step is None:
+        return check
+    steps = {} if check.cleaning is None else check.cleaning.steps
+    return CheckUp([found.finding, *check.findings], replace(whole.cleaning, steps=steps))  # type: ignore[type-var]

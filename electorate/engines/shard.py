@@ -240,10 +240,9 @@ class Shard:
             return None
         self.growth, totals, on_left = None, sums.totals[None].copy(), np.empty((most, self.width), dtype=np.bool_)
         numbers, reals = np.empty((most, 8), dtype=np.int64), np.empty((most, 3))
-        arrays = (sums.histogram[None], totals, on_left, numbers, reals)
-        n = kernels.boost_stumps(self.arrays(), columns, *rule, *arrays)
+        n = kernels.boost_stumps(self.arrays(), columns, *rule, sums.histogram[None], totals, on_left, numbers, reals)
         after = Sums(sums.histogram, totals[0], int(numbers[n - 1, 3]))
-        return (after, on_left[:n], numbers[:n, :4], numbers[:n, 4:].reshape(-1, 2, 2), reals[:n]) if n else None
+        return (after, on_left[:n], numbers[:n, :4], numbers[:n, 4:].reshape(-1, 2, 2), *reals[:n].T) if n else None
 
     def _stump(self, change: Change) -> tuple[NDArray[Any], NDArray[np.uint8], NDArray[np.float64]] | None:
         """The codes of its column, the leaf of each code, and the gains; None for other voters."""

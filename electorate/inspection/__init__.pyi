@@ -8,5 +8,6 @@ from electorate.inspection.margins import margin_table as margin_table
 from electorate.inspection.margins import staged_margins as staged_margins
 from electorate.inspection.rules import rule_table as rule_table
 from electorate.inspection.shapes import shape_functions as shape_functions
+from electorate.inspection.shapes import tree_sizes as tree_sizes
 from electorate.inspection.shapley import contributions as contributions
 from electorate.inspection.theorems import convergence as convergence

@@ -17,10 +17,10 @@ from electorate.algorithms.protocol import Booster, Floors, LossOfVotes, Mean, S
 from electorate.data.bins import Bins
 from electorate.engines.verbs import Engine
 from electorate.exact import LONGEST, Floats, Ints, exp
-from electorate.families.splits import NO_NUMBERS, Found
-from electorate.families.trees import Search, Stumps, Voter, stump
+from electorate.families.splits import NO_NUMBERS
+from electorate.families.trees import Search, Stumps, Voter
 from electorate.kernels.layouts import ColumnLayout
-from electorate.messages import Change
+from electorate.messages import ROOT, Change, Split
 from electorate.model.casting import Cast, PastRun
 from electorate.model.trace import Row, Trace
 from electorate.training.run import OTHER_DATA, RoundByRound, refuse_large_votes
@@ -98,17 +98,13 @@ class Stagewise(RoundByRound):
         found = engine.boost_stumps(columns, rule, scale.sums, most)
         if found is None:
             return False
-        scale.sums, on_left, numbers, sides, reals = found
-        sizes, floors, seconds = reals.T
+        scale.sums, on_left, numbers, sides, sizes, floors, seconds = found
         scale.floors = Floors((float(floors[-1]),))
         outputs = np.where(sides[:, :, 1] > sides[:, :, 0], 1.0, -1.0)[:, :, None]
         right, wrong = sides.max(axis=2).sum(axis=1).tolist(), sides.min(axis=2).sum(axis=1).tolist()
-        shares = zip(sizes.tolist(), right, wrong, strict=True)
-        steps = [Step(size, (r - w) / (r + w), w / (r + w)) for size, r, w in shares]
-        for (column, cut), *split, output, step in zip(
-            numbers[:, :2].tolist(), on_left, sides, outputs, steps, strict=True
-        ):
-            self.casts.append(Cast(stump(Found(column, cut, *split)), output, step))
+        steps = [Step(s, (r - w) / (r + w), w / (r + w)) for s, r, w in zip(sizes.tolist(), right, wrong, strict=True)]
+        for (j, cut), left, each, h, step in zip(numbers[:, :2].tolist(), on_left, sides, outputs, steps, strict=True):
+            self.casts.append(Cast(Voter([Split(ROOT, 1, 2, j, cut, left)], [1, 2], each), h, step))
             self.reach += step.size
             scale.lowest -= step.size
         n_voters = np.arange(before + 1, before + len(steps) + 1)

@@ -18,13 +18,11 @@ from typing import Any
 import numpy as np
 
 from electorate import AdaBoostClassifier, AdaBoostRClassifier, RealAdaBoostClassifier, Rules
-from electorate.exact import Floats
 from electorate.inspection import staged_margins
-from electorate.report.drawing import lines, pyplot
 from electorate.simulate import XD6, Bits, LEDEven
 from electorate.theory.margins import Margins
-from electorate_studies.request import Request, markdown_table
-from electorate_studies.runs import Outcome, Row, Unit, results_of
+from electorate_studies.request import PAPERS, STYLES, Floats, Request, markdown_table, new_figure, paragraphs
+from electorate_studies.runs import Outcome, Row, Unit, by_algorithm, results_of
 
 BAYES = "Bayes rule"
 ALGORITHMS: dict[str, Any] = {
@@ -33,15 +31,8 @@ ALGORITHMS: dict[str, Any] = {
     "real AdaBoost": RealAdaBoostClassifier,
 }
 OURS, FASTEST = "AdaBoost_R", "real AdaBoost"
-NEEDS_DATA: tuple[str, ...] = ()  # its domains are simulated
 DOMAINS: dict[str, Any] = {"LEDeven": LEDEven, "XD6": XD6}
 OF_FIGURE = {5: "LEDeven", 6: "XD6"}
-OFFERS = {
-    "figure 5": "margin graphs on LEDeven, segments inverted at rates of 10 to 40%",
-    "figure 6": "margin graphs on XD6, labels inverted at rates of 10 to 40%",
-    "table 5": "figures 5 and 6 for rules of 2 to 6 tests and 20 to 1000 rounds: the claims on a majority of curves",
-    "table 6": "AdaBoost_R on XD6 after up to 50,000 rounds: plateaus of the margin graph",
-}
 GRID = np.round(np.linspace(-1, 1, 81), 3)  # values of theta at which graphs are stored
 PLATEAU = (0.1, 0.9)  # thetas between which real AdaBoost's training graph is flat
 
@@ -196,21 +187,21 @@ def claim_lines(rows: Sequence[Row]) -> list[str]:
     """A line for each domain and r, a column for each claim."""
     found = sorted(claims(rows).items())
     lines = [[where, *(f"{sum(held)} of {len(held)}" for held in of.values())] for where, of in found]
-    return [*markdown_table(" | ".join(("curves", *found[0][1])), lines, "lrrrr"), ""] if found else []
+    return paragraphs(markdown_table(" | ".join(("curves", *found[0][1])), lines, "lrrrr")) if found else []
 
 
 def plateau_lines(rows: Sequence[Row]) -> list[str]:
     """By how much a training graph rises between the thetas in PLATEAU, and its margin error before them."""
-    found: dict[tuple[str, str, str], list[tuple[float, float]]] = {}
+    found: dict[tuple[str, str, str], list[tuple[float, float, float]]] = {}
     for row in rows:
         if "training" in row.outcome.chosen:
-            graph = [np.interp(PLATEAU, GRID, row.outcome.chosen[part]) for part in ("training", "test")]
-            place = {"5": "LEDeven", "6": "XD6", "6.1": "XD6"}[row.unit.table], row.unit.data, row.outcome.algorithm
-            found.setdefault(place, []).append((graph[0][0], *(part[1] - part[0] for part in graph)))
+            (low, high), (first, last) = (np.interp(PLATEAU, GRID, row.outcome.chosen[k]) for k in ("training", "test"))
+            place = OF_FIGURE[int(row.unit.table[0])], row.unit.data, row.outcome.algorithm
+            found.setdefault(place, []).append((low, high - low, last - first))
     lines = [[*place, *(f"{x:.3f}" for x in np.mean(values, axis=0))] for place, values in found.items()]
     low, high = PLATEAU
     head = f"domain | curve | after | training: at {low} | training: rise from {low} to {high} | test: the same rise"
-    return [*markdown_table(head, lines, "lllrrr"), ""] if lines else []
+    return paragraphs(markdown_table(head, lines, "lllrrr")) if lines else []
 
 
 # ---------------------------------------------------------------- pictures
@@ -218,23 +209,21 @@ def plateau_lines(rows: Sequence[Row]) -> list[str]:
 
 def draw(rows: Sequence[Row], number: int, part: str, plan: Plan) -> Any:
     """A panel for each rate and for the least and largest T; the mean graphs of the samples. part: training or test."""
-    ends, stored = (plan.rounds[0], plan.rounds[-1]), dict[tuple[str, ...], list[Any]]()
-    for row in rows:
-        if part in row.outcome.chosen:
-            stored.setdefault((*row.unit[:2], row.outcome.algorithm), []).append(row.outcome.chosen[part])
-    look = {"sharex": True, "sharey": True, "layout": "constrained", "squeeze": False}
-    shape = len(ends), len(plan.rates)
-    figure, grid = pyplot(draw).subplots(*shape, figsize=(1.9 * shape[1] + 0.8, 1.8 * shape[0] + 0.7), **look)
+    ends, found = (plan.rounds[0], plan.rounds[-1]), by_algorithm(rows)
+    size = 1.9 * len(plan.rates) + 0.8, 1.8 * len(ends) + 0.7
+    figure, grid = new_figure(len(ends), len(plan.rates), size, sharex=True, sharey=True)
     for (k, rounds), (j, rate) in product(enumerate(ends), enumerate(plan.rates)):
-        panel, place = grid[k][j], (str(number), f"r = {plan.terms[-1]}, noise {rate:.0%}")
-        graphs = {name: np.mean(stored[*place, f"{name}, T = {rounds}"], axis=0) for name in ALGORITHMS}
+        panel, data = grid[k][j], f"r = {plan.terms[-1]}, noise {rate:.0%}"
+        graphs = {}
+        for name in ALGORITHMS:
+            outcomes = found[str(number), data, f"{name}, T = {rounds}"].values()
+            graphs[name] = np.mean([one.chosen[part] for one in outcomes], axis=0)
         if part == "test":
             graphs[BAYES] = DOMAINS[OF_FIGURE[number]](noise=rate).bayes_margins().margin_error(GRID)
-        for (name, graph), style in zip(graphs.items(), lines(), strict=False):
+        for (name, graph), style in zip(graphs.items(), STYLES, strict=False):
             panel.plot(GRID, graph, drawstyle="steps-post", label=name, **{**style, "linewidth": 1.3})
         panel.axvline(0.0, color="0.85", linewidth=0.8, zorder=0)
         panel.set(xlim=(-1.03, 1.03), ylim=(-0.03, 1.03), xticks=[-1, 0, 1], yticks=[0, 0.5, 1])
-        panel.spines[["top", "right"]].set_visible(False)
         grid[0][j].set_title(f"noise {rate:.0%}", fontsize="medium")
         grid[k][0].set_ylabel(f"T = {rounds}")
     figure.supxlabel("theta", fontsize="medium")
@@ -243,17 +232,18 @@ def draw(rows: Sequence[Row], number: int, part: str, plan: Plan) -> Any:
     return figure
 
 
-def reproduce(request: Request) -> str:
+def reproduce(request: Request, paper: str) -> str:
     """For `electorate reproduce adaboost_r --figure N`: pictures go to the folder, the claims are returned."""
     plan = QUICK if request.quick else PAPER
     rows = results_of(request, "adaboost_r-figures", partial(units, request, plan), partial(run_unit, plan=plan))
     quick = " A quick run: few rows and rounds." if request.quick else ""
     text = f"{len({r.unit.split for r in rows})} sample(s) of {plan.rows} rows; margins by eq. 9.{quick}"
-    title = f"# AdaBoost_R, {request.what}: {OFFERS[request.what]}"
-    if request.what.startswith("table"):
-        body = claim_lines(rows) if request.number == 5 else plateau_lines(rows)
-        return "\n".join([title, "", text, "", *body])
-    for part in ("test", "training"):
-        request.save(draw(rows, request.number, part, plan), f"adaboost_r-{part}" if part != "test" else "adaboost_r")
-    mine = [row for row in rows if row.unit.table == str(request.number)]
-    return "\n".join([title, "", text, "", *claim_lines(mine), *plateau_lines(mine)])
+    title = f"# {paper}, {request.what}: {PAPERS['adaboost_r']['offers'][request.what]}"
+    body = claim_lines(rows) if request.number == 5 else plateau_lines(rows)
+    if request.what.startswith("figure"):
+        for part in ("test", "training"):
+            figure = draw(rows, request.number, part, plan)
+            request.save(figure, f"adaboost_r-{part}" if part != "test" else "adaboost_r")
+        some = [row for row in rows if row.unit.table == str(request.number)]
+        body = [*claim_lines(some), *plateau_lines(some)]
+    return "\n".join([*paragraphs(title, text), *body])

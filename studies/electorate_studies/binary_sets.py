@@ -13,13 +13,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from electorate.exact import Floats
-from electorate.text import literal
-from electorate_studies.request import Request, numbers
+from electorate import simulate
+from electorate_studies.request import PAPERS, Floats, Ints, Request, numbers
 
-Labels = NDArray[np.int64]
 MNIST_SIDE = 28
 
 
@@ -64,11 +61,34 @@ class Source:
 
 
 @dataclass(frozen=True)
+class Simulated:
+    """A domain that is drawn anew in every repeat. problem, options: of `electorate.simulate`."""
+
+    problem: str
+    options: dict[str, Any]
+    rows: int
+    doubt: str
+    confidence: str = "medium"
+
+    def draw(self, seed: int) -> "BinarySet":
+        return BinarySet(*getattr(simulate, self.problem)(**self.options).sample(self.rows, seed))
+
+
+def sets_of(paper: str) -> dict[str, Any]:
+    """The data sets of a paper, each a Source or Simulated."""
+    found: dict[str, Any] = {}
+    for name, one in PAPERS[paper]["sets"].items():
+        given: dict[str, Any] = {key: tuple(value) if isinstance(value, list) else value for key, value in one.items()}
+        found[name] = Simulated(**given) if "problem" in given else Source(**given)
+    return found
+
+
+@dataclass(frozen=True)
 class BinarySet:
     """Rows with labels 0 and 1. X: a pandas table where categories stay such, else an array."""
 
     X: Any
-    y: Labels
+    y: Ints
 
     def first_rows(self, most: int, seed: int = 0) -> "BinarySet":
         """So many rows, drawn by the seed; all in their order if there are no more."""
@@ -86,6 +106,13 @@ def entry(name: str, folder: Path) -> dict[str, Any]:
     catalogue = folder / "DATASETS.json"
     entries = json.loads(catalogue.read_text(encoding="utf-8"))["datasets"] if catalogue.exists() else []
     return dict(next((one for one in entries if one["name"] == name), {}))
+
+
+def listed_sets(request: Request, task: str) -> list[dict[str, Any]]:
+    """The entries of DATASETS.json of a task that are tables, or of these the ones that were asked for."""
+    listed = json.loads((request.data / "DATASETS.json").read_text(encoding="utf-8"))["datasets"]
+    tables = [one for one in listed if one["task"] == task and one["file"].endswith(".csv.gz")]
+    return [one for one in tables if not request.only or one["name"] in request.only]
 
 
 def file_of(name: str, folder: Path) -> Path | None:
@@ -115,11 +142,11 @@ def with_files(names: list[str], files: Mapping[str, tuple[str, ...]], request: 
     absent = ", ".join(dict.fromkeys(one for every in missing.values() for one in every))
     if absent and (request.only or not found):
         raise NoDataError(
-            f"{literal(request.data)} has no NAME.csv.gz or NAME.csv of {absent}: `electorate data NAME --out "
+            f"{str(request.data)!r} has no NAME.csv.gz or NAME.csv of {absent}: `electorate data NAME --out "
             "FOLDER/NAME.csv` fetches those that `electorate data` lists; --data or ELECTORATE_DATA names the folder"
         )
     if absent:
-        print(f"skipped, because {literal(request.data)} has no file of them: {absent}", file=sys.stderr)
+        print(f"skipped, because {str(request.data)!r} has no file of them: {absent}", file=sys.stderr)
     return found
 
 
@@ -148,6 +175,11 @@ def _classes(source: Source) -> str:
     return f"{', '.join(source.positive)} against {', '.join(source.negative) or 'the rest'}"
 
 
+def doubts(sources: Mapping[str, Any], folder: Path, paper: str) -> dict[str, tuple[str, str]]:
+    """By data set, how it was made binary, and how sure that is."""
+    return {name: doubt(source, folder, paper) for name, source in sources.items()}
+
+
 @lru_cache(maxsize=4)
 def read_set(source: Source, folder: Path) -> BinarySet:
     """Read a data set and make it binary."""
@@ -163,7 +195,7 @@ def read_set(source: Source, folder: Path) -> BinarySet:
     positive = source.positive or tuple(classes[-1:])
     negative = source.negative or tuple(name for name in classes if name not in positive)
     if not negative or not {*positive, *negative} <= {*classes} or (not source.positive and len(classes) != 2):
-        found = ", ".join(map(literal, classes[:10]))
+        found = ", ".join(classes[:10])
         raise ValueError(f"data set {source.file}: expected {_classes(source)}; the target has {found}")
     used = np.isin(labels, (*positive, *negative))
     return BinarySet(X, np.isin(labels, positive).astype(np.int64)).take(np.flatnonzero(used))
@@ -183,7 +215,7 @@ def _table(source: Source, folder: Path) -> tuple[Any, dict[str, Any]]:
     table = pd.concat(tables, ignore_index=True)
     lacking = [column for column in (*source.without, "target") if column not in table]
     if lacking:
-        raise ValueError(f"data set {source.file}: there is no column {literal(lacking[0])!r}")
+        raise ValueError(f"data set {source.file}: there is no column {lacking[0]!r}")
     table = table.drop(columns=[*source.without]).iloc[: source.head]
     return (table.dropna() if source.drop_missing else table).reset_index(drop=True), entry(source.file, folder)
 
@@ -192,7 +224,7 @@ def path_of(name: str, folder: Path) -> Path:
     """The file of a data set; NoDataError if there is none."""
     path = file_of(name, folder)
     if path is None:
-        raise NoDataError(f"{literal(folder)} has no {name}.csv.gz or {name}.csv")
+        raise NoDataError(f"{str(folder)!r} has no {name}.csv.gz or {name}.csv")
     return path
 
 

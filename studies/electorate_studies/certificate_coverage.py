@@ -14,32 +14,26 @@ import numpy as np
 from scipy.stats import binom
 
 from electorate import CertifiedClassifier
-from electorate.exact import Floats, Ints
-from electorate.theory.binomial import binomial_bound, class_limits, clipped_log_losses, mean_bound, misranked
-from electorate.theory.bounds import (
-    HINGE,
-    NORMS,
-    Counted,
-    bernstein_bound,
-    deep_bound,
-    log_sizes,
-    log_votes,
-    median_bound,
-    total,
+from electorate.theory import binomial, bounds, complexity, pac_bayes
+from electorate.theory.binomial import binomial_bound
+from electorate.theory.bounds import Counted, total
+from electorate_studies.request import Floats, Ints
+from electorate_studies.worlds import (
+    BITS,
+    DELTA,
+    INPUTS,
+    PARTS,
+    SETTINGS,
+    Gaps,
+    World,
+    adverse,
+    routed_gaps,
+    winner,
+    worlds,
+    wrong,
 )
-from electorate.theory.bounds import vote_bound as hinge_bound
-from electorate.theory.complexity import log_columns, massart
-from electorate.theory.pac_bayes import (
-    WeighedVote,
-    cantelli_bound,
-    dirichlet_bound,
-    gibbs_bound,
-    margin_bound,
-    tandem_bound,
-)
-from electorate_studies.adverse_learners import SETTINGS, adverse, routed_gaps, winner
-from electorate_studies.worlds import BITS, DELTA, INPUTS, PARTS, Gaps, World, worlds, wrong
 
+Simulated = Callable[[World, int, np.random.Generator], Gaps]
 ROWS = 60  # of a sample
 VOTE_ROWS = 400  # for the bounds of votes, which are 1 for fewer
 MEDIAN_ROWS = 20_000  # for those of medians, likewise
@@ -89,7 +83,7 @@ def held_out(world: World, draws: int, rng: np.random.Generator) -> Gaps:
     return gaps[0], gaps[1]
 
 
-def _described(model: CertifiedClassifier) -> Callable[[World, int, np.random.Generator], Gaps]:
+def _described(model: CertifiedClassifier) -> Simulated:
     """Without: a model that was fixed before would have no bits to pay."""
 
     def simulated(world: World, draws: int, rng: np.random.Generator) -> Gaps:
@@ -151,67 +145,52 @@ def votes(world: World, counts: Ints, rate: float) -> tuple[Floats, Floats]:
     return weights, f[:, :, None] * labels
 
 
-def _of_votes(kind: str, rows: int, rate: float) -> Callable[[World, int, np.random.Generator], Gaps]:
+def _of_votes(kind: str, rows: int, rate: float) -> Simulated:
     """Without: the observed part of the bound alone, which has no term for the choice of weights."""
+    bound, without = VOTES[kind]
 
     def simulated(world: World, draws: int, rng: np.random.Generator) -> Gaps:
         counts = world.counts(draws, rows, rng)
         weights, margins = votes(world, counts, rate)
-        risks = world.mean((margins <= 0).astype(np.float64))
-        found = np.array([VOTES[kind](w, _rows_of(m, c)) for w, m, c in zip(weights, margins, counts, strict=True)])
-        return found[:, 0] - risks, found[:, 1] - risks
+        risks, gaps = world.mean((margins <= 0).astype(np.float64)), []
+        for w, values, count, risk in zip(weights, margins, counts, risks, strict=True):
+            m = _rows_of(values, count)
+            terms = bound(w, m)
+            unpaid = terms[without] if isinstance(without, str) else float(np.mean(m <= without))
+            if kind == "vote, hinge loss":  # without its price, any norm is free
+                norms = (1.0, bounds.NORMS[-1])
+                unpaid = min(float(np.mean(bounds.HINGE.clipped(norm * m))) for norm in norms)
+            gaps.append((total(terms) - risk, unpaid - risk))
+        return tuple(np.array(gaps).T)
 
     return simulated
 
 
-def _weighed(weights: Floats, margins: Floats) -> WeighedVote:
-    return WeighedVote.of(margins, weights, BITS)
-
-
-def _gibbs(weights: Floats, margins: Floats) -> tuple[float, float]:
-    terms = gibbs_bound(_weighed(weights, margins), DELTA)
-    return total(terms), terms["twice the loss"]
-
-
-def _margin(weights: Floats, margins: Floats) -> tuple[float, float]:
-    """Without a price, many voters may be drawn at no cost: the margin error alone."""
-    return total(margin_bound(_weighed(weights, margins), DELTA)), float(np.mean(margins <= 2.0**-7))
-
-
-def _tandem(weights: Floats, margins: Floats) -> tuple[float, float]:
-    terms = tandem_bound(_weighed(weights, margins), DELTA)
-    return total(terms), terms["tandem loss"]
-
-
-def _cantelli(weights: Floats, margins: Floats) -> tuple[float, float]:
-    terms = cantelli_bound(_weighed(weights, margins), DELTA)
-    return total(terms), terms["variance"]
-
-
-def _dirichlet(weights: Floats, margins: Floats) -> tuple[float, float]:
-    """Without a price, votes may be drawn as near as one likes."""
-    return total(dirichlet_bound(_weighed(weights, margins), DELTA)), float(np.mean(margins <= 2.0**-8))
-
-
-def _hinge(weights: Floats, margins: Floats) -> tuple[float, float]:
-    """Without its price, any norm is free."""
-    unpaid = min(float(np.mean(HINGE.clipped(norm * margins))) for norm in (1.0, NORMS[-1]))
-    return total(hinge_bound(margins, BITS, _columns(margins), DELTA)), unpaid
-
-
-def _deep(weights: Floats, margins: Floats) -> tuple[float, float]:
-    bound = deep_bound(margins, np.ones(1), [_columns(margins)], DELTA)
-    return total(bound), float(np.mean(margins <= 2.0**-19))
-
-
-def _variance(weights: Floats, margins: Floats) -> tuple[float, float]:
-    errors = (margins <= 0).astype(np.float64)
-    count = log_votes(2 * len(errors), BITS, BITS, log_columns(BITS)) + log_sizes(BITS, BITS)
-    return total(bernstein_bound(errors, count, DELTA)), float(errors.mean())
+def _weighed(weights: Floats, margins: Floats) -> pac_bayes.WeighedVote:
+    return pac_bayes.WeighedVote.of(margins, weights, BITS)
 
 
 def _columns(margins: Floats) -> Counted:
-    return Counted(massart(len(margins), log_columns(BITS)))
+    return Counted(complexity.massart(len(margins), complexity.log_columns(BITS)))
+
+
+def _variance(weights: Floats, margins: Floats) -> Any:
+    count = bounds.log_votes(2 * len(margins), BITS, BITS, complexity.log_columns(BITS)) + bounds.log_sizes(BITS, BITS)
+    return bounds.bernstein_bound((margins <= 0).astype(np.float64), count, DELTA)
+
+
+# The bound, and what it is without its price: one of its terms, or the margin error at a theta (drawing many voters, or
+# votes as near as one likes, costs nothing then).
+VOTES: dict[str, tuple[Callable[[Floats, Floats], Any], str | float]] = {
+    "PAC-Bayes": (lambda w, m: pac_bayes.gibbs_bound(_weighed(w, m), DELTA), "twice the loss"),
+    "PAC-Bayes, margins": (lambda w, m: pac_bayes.margin_bound(_weighed(w, m), DELTA), 2.0**-7),
+    "tandem": (lambda w, m: pac_bayes.tandem_bound(_weighed(w, m), DELTA), "tandem loss"),
+    "Chebyshev-Cantelli": (lambda w, m: pac_bayes.cantelli_bound(_weighed(w, m), DELTA), "variance"),
+    "Dirichlet margins": (lambda w, m: pac_bayes.dirichlet_bound(_weighed(w, m), DELTA), 2.0**-8),
+    "vote, hinge loss": (lambda w, m: bounds.vote_bound(m, BITS, _columns(m), DELTA), 0.0),
+    "margins": (lambda w, m: bounds.deep_bound(m, np.ones(1), [_columns(m)], DELTA), 2.0**-19),
+    "variance": (_variance, 0.0),
+}
 
 
 def median_tubes(world: World, draws: int, rng: np.random.Generator) -> Gaps:
@@ -223,76 +202,48 @@ def median_tubes(world: World, draws: int, rng: np.random.Generator) -> Gaps:
     counts = world.counts(draws, MEDIAN_ROWS, rng)
     _, margins = votes(world, counts, 0.0)
     risks, paid, unpaid = world.mean((margins <= 0).astype(np.float64)), np.empty(draws), np.empty(draws)
-    complexity = Counted(massart(MEDIAN_ROWS, math.log((MEDIAN_ROWS + 1) * 2 * BITS)))
+    counted = Counted(complexity.massart(MEDIAN_ROWS, math.log((MEDIAN_ROWS + 1) * 2 * BITS)))
     for place in range(draws):
         shares, observed = counts[place] / MEDIAN_ROWS, margins[place]
 
         def robust_error(rho: float, shares: Floats = shares, observed: Floats = observed) -> float:
             return float(shares[observed <= rho].sum())
 
-        paid[place] = total(median_bound(robust_error, MEDIAN_ROWS, complexity, DELTA)) - risks[place]
+        paid[place] = total(bounds.median_bound(robust_error, MEDIAN_ROWS, counted, DELTA)) - risks[place]
         unpaid[place] = robust_error(2.0**-19) - risks[place]
     return paid, unpaid
-
-
-VOTES = {
-    "PAC-Bayes": _gibbs,
-    "PAC-Bayes, margins": _margin,
-    "tandem": _tandem,
-    "Chebyshev-Cantelli": _cantelli,
-    "Dirichlet margins": _dirichlet,
-    "vote, hinge loss": _hinge,
-    "margins": _deep,
-    "variance": _variance,
-}
 
 
 # ---------------------------------------------------------------- bounds on other losses
 
 
-def _of_losses(kind: str) -> Callable[[World, int, np.random.Generator], Gaps]:
+def _of_losses(kind: str) -> Simulated:
     """Without: the model was trained on the rows that are counted, too."""
 
     def simulated(world: World, draws: int, rng: np.random.Generator) -> Gaps:
         fit, test = (world.counts(draws, ROWS, rng) for _ in range(2))
-        gaps = [
-            np.array(list(map(LOSSES[kind], [world] * draws, probabilities(world, n), test))) for n in (fit, fit + test)
-        ]
-        return gaps[0], gaps[1]
+        each = [zip(probabilities(world, n), test, strict=True) for n in (fit, fit + test)]
+        paid, unpaid = (np.array([LOSSES[kind](world, p, counted) for p, counted in pairs]) for pairs in each)
+        return paid, unpaid
 
     return simulated
 
 
-def _classes(world: World, p: Floats, test: Ints) -> float:
-    """The least gap of all classes: their limits hold together."""
+def _of_classes(world: World, p: Floats, test: Ints) -> Floats:
+    """The gap of every class; their limits hold together."""
     lost = wrong(p > 0.5)
-    limits = class_limits((lost * test).sum(axis=0).astype(int).tolist(), test.sum(axis=0).tolist(), DELTA)
-    return float(np.min(limits - (lost * world.joint).sum(axis=0) / world.joint.sum(axis=0)))
+    errors, rows = (lost * test).sum(axis=0).astype(int).tolist(), test.sum(axis=0).tolist()
+    return binomial.class_limits(errors, rows, DELTA) - (lost * world.joint).sum(axis=0) / world.joint.sum(axis=0)
 
 
-def _balanced(world: World, p: Floats, test: Ints) -> float:
-    lost = wrong(p > 0.5)
-    limits = class_limits((lost * test).sum(axis=0).astype(int).tolist(), test.sum(axis=0).tolist(), DELTA)
-    return float(np.mean(limits - (lost * world.joint).sum(axis=0) / world.joint.sum(axis=0)))
-
-
-def _mean_gap(world: World, losses: Floats, test: Ints, largest: float) -> float:
+def _mean_gap(world: World, losses: Floats, test: Ints, largest: float = 1.0) -> float:
     """losses: [input, label]"""
-    return total(mean_bound(_rows_of(losses, test), DELTA, largest)) - float(world.mean(losses))
-
-
-def _cost(world: World, p: Floats, test: Ints) -> float:
-    return _mean_gap(world, COSTS[:, (p > 0.5).astype(int)].T, test, float(COSTS.max()))
+    return total(binomial.mean_bound(_rows_of(losses, test), DELTA, largest)) - float(world.mean(losses))
 
 
 def _log(world: World, p: Floats, test: Ints) -> float:
-    losses = clipped_log_losses(np.stack([1 - p, p], axis=1), CLIP)
+    losses = binomial.clipped_log_losses(np.stack([1 - p, p], axis=1), CLIP)
     return _mean_gap(world, losses, test, -math.log(CLIP))
-
-
-def _absolute(world: World, p: Floats, test: Ints) -> float:
-    """p as a regressor of the labels 0 and 1."""
-    return _mean_gap(world, np.stack([p, 1 - p], axis=1), test, 1.0)
 
 
 def _interval(world: World, p: Floats, test: Ints) -> float:
@@ -311,16 +262,16 @@ def _auc(world: World, p: Floats, test: Ints) -> float:
     if not fewer:
         return 1 - truth
     scores = np.concatenate([np.repeat(p, test[:, 0]), np.repeat(p, test[:, 1])])
-    losses = misranked(scores, np.arange(len(scores)) >= test[:, 0].sum())
-    return total(mean_bound(losses, DELTA, 1.0, fewer)) - truth
+    losses = binomial.misranked(scores, np.arange(len(scores)) >= test[:, 0].sum())
+    return total(binomial.mean_bound(losses, DELTA, 1.0, fewer)) - truth
 
 
 LOSSES: dict[str, Callable[[World, Floats, Ints], float]] = {
-    "error of every class": _classes,
-    "balanced error": _balanced,
-    "cost": _cost,
+    "error of every class": lambda world, p, test: float(np.min(_of_classes(world, p, test))),
+    "balanced error": lambda world, p, test: float(np.mean(_of_classes(world, p, test))),
+    "cost": lambda world, p, test: _mean_gap(world, COSTS[:, (p > 0.5).astype(int)].T, test, float(COSTS.max())),
     "log loss": _log,
-    "absolute error": _absolute,
+    "absolute error": lambda world, p, test: _mean_gap(world, np.stack([p, 1 - p], axis=1), test),  # of the label by p
     "interval coverage": _interval,
     "1 - AUC": _auc,
 }
@@ -328,7 +279,7 @@ LOSSES: dict[str, Callable[[World, Floats, Ints], float]] = {
 
 # ---------------------------------------------------------------- all of them
 
-SIMULATED: dict[str, Callable[[World, int, np.random.Generator], Gaps]] = {
+SIMULATED: dict[str, Simulated] = {
     "held-out": held_out,
     "cross-fitted": cross_fitted,
     "cross-fitted, adverse learner": adverse,

@@ -13,8 +13,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.base import BaseEstimator
 
-from electorate.comparison.algorithms import CLASSIFICATION, REGRESSION, Algorithm, Facts, Setting
-from electorate.comparison.folds import deal, strata
+from electorate.comparison.building_blocks import CLASSIFICATION, REGRESSION, Algorithm, Facts, deal, strata
 
 LIBRARIES = {  # short name: module to import, name to install
     "lightgbm": ("lightgbm", "lightgbm"),
@@ -146,7 +145,7 @@ def _make(name: str, is_classifier: bool, facts: Facts) -> Gradient:
     return Gradient(name, is_classifier, categorical=tuple(facts.categorical), widest=facts.widest, seed=facts.seed)
 
 
-def library(name: str, is_classifier: bool, grid: tuple[Setting, ...]) -> Algorithm:
+def library(name: str, is_classifier: bool, grid: tuple[dict[str, Any], ...]) -> Algorithm:
     """The models of a library with these settings; of "ebm" with its own."""
     tasks = CLASSIFICATION if is_classifier else (REGRESSION,)
     make = partial(_make, name, is_classifier)

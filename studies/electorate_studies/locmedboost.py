@@ -19,31 +19,21 @@ from sklearn.linear_model import LinearRegression
 from sklearn.tree import DecisionTreeRegressor
 
 from electorate import Columns, LocMedBoostRegressor, MedBoostRegressor, RegressionTrees
-from electorate.exact import Floats
 from electorate.report import QuantilesDisplay
-from electorate.report.drawing import pyplot
 from electorate_studies import medboost
 from electorate_studies.binary_sets import with_files
 from electorate_studies.medboost import Part, read, typical
-from electorate_studies.request import Lines, Request, markdown_table
+from electorate_studies.request import PAPERS, Floats, Request, markdown_table, new_figure, paragraphs, text
+from electorate_studies.runs import Lines, stored
 
-OFFERS = {
-    "theorem 1": "the robust training error and its bound, the product of E_rho, for every rho and round",
-    "figure 1": "the algorithm, line by line in NumPy, beside the regressor",
-    "figure 2": "quantiles and the median of nine lines",
-    "theorem 2": "rounds until the minimum margin is near the largest possible one, and the bounds on them; Lemma 1",
-    "theorem 3": "the test error of a median of finitely many voters, and the bound on it",
-    "theorem 4": "the same for linear regressors, whose pseudo-dimension is known",
-    "theorem 5": "the same with smooth confidences: the order of the bound, which is no certificate",
-    "lemma 1": "the table of theorem 2, which has it",
-    **medboost.OFFERS,
-}
-N_POINTS = 200  # of each line of figure 2
-NEEDS_DATA = ("figure 1", "lemma 1", "theorem 1", "theorem 2", *medboost.OFFERS)
+OFFERS = PAPERS["locmedboost"]["offers"]
+NEEDS_DATA = ("figure 1", "lemma 1", "theorem 1", "theorem 2", "table 1")
 WHOLE = ("all",)
 DELTA = 0.05
 LINEAR_FROM = -10.0
 ABSTAINS = 0.2  # of the predictions that are left out, where voters abstain
+BUMPS: dict[str, Any] = {"confidence_by": "bumps", "n_bumps": 3, "random_state": 0}
+Draw = Callable[[], tuple[Part, Part]]  # rows, and others, on which the voters of a finite set are fitted
 
 
 @dataclass(frozen=True)
@@ -66,10 +56,11 @@ QUICK = Plan(("friedman1",), rows=60, rounds=20, rhos=9, voters=12, nus=(0.4,), 
 # ---------------------------------------------------------------- rows and finite sets of voters
 
 
-def problems(request: Request, plan: Plan) -> list[str]:
-    """Those asked for, or the plan's, if their files are in the folder; to render, all of them."""
+def problems(request: Request, plan: Plan) -> dict[str, Draw]:
+    """How to draw rows of those asked for, or the plan's, if their files are in the folder; to render, of all."""
     names = request.choose(plan.sets, medboost.SETS)
-    return names if request.render else with_files(names, medboost.FILES, request)
+    names = names if request.render else with_files(names, medboost.FILES, request)
+    return {name: partial(some_rows, name, request.data, plan.rows) for name in names}
 
 
 def some_rows(name: str, folder: Path, n: int, seed: int = 0) -> tuple[Part, Part]:
@@ -136,18 +127,16 @@ def rounds_allowed(earned: Floats, weight: Floats, nu: float) -> int:
 
 
 def theorem_1_models(plan: Plan) -> dict[str, Any]:
-    trees = RegressionTrees(2)
-    options: dict[str, Any] = {"n_estimators": plan.rounds}
-    bumps: dict[str, Any] = {"confidence_by": "bumps", "n_bumps": 3, "random_state": 0}
+    trees, options = RegressionTrees(2), dict[str, Any](n_estimators=plan.rounds)
     return {
         "MedBoost": MedBoostRegressor(trees, **options),
         "MedBoost, linear cost": MedBoostRegressor(trees, cost="linear", nu=0.5, **options),
         "LocMedBoost, abstaining": LocMedBoostRegressor(trees, **options),
-        "LocMedBoost, bumps": LocMedBoostRegressor(trees, **bumps, **options),
+        "LocMedBoost, bumps": LocMedBoostRegressor(trees, **BUMPS, **options),
     }
 
 
-def check_theorem_1(model: Any, draw: Callable[[], tuple[Part, Part]], rhos: Floats) -> dict[str, float]:
+def check_theorem_1(model: Any, draw: Draw, rhos: Floats) -> dict[str, float]:
     """Compare L^(rho) of eq. 9 with the product of E_rho, for every rho after every round. draw(): rows, and others."""
     rows, _ = draw()
     fitted = model.fit(rows.X, rows.y)
@@ -165,23 +154,16 @@ def check_theorem_1(model: Any, draw: Callable[[], tuple[Part, Part]], rhos: Flo
 
 
 def theorem_1(request: Request, plan: Plan, lines: Lines) -> list[str]:
-    text = (
-        f"{plan.rows} training rows of each problem. "
-        f"L^(rho) <= prod E_rho (10), at {plan.rhos} values of rho after every round; training rows. The values go "
-        f"from -1 to 1, and from {LINEAR_FROM:g} for the linear cost, whose awards have no lower bound. "
-        "`bound below 1`: the share of these pairs for which the bound is not vacuous; `distance`: the median of bound "
-        "minus error among them; `largest rho`: the largest one whose bound is below 1 after the last round."
-    )
     table = []
-    for name, (title, model) in product(problems(request, plan), theorem_1_models(plan).items()):
-        draw = partial(some_rows, name, request.data, plan.rows)
+    for (name, draw), (title, model) in product(problems(request, plan).items(), theorem_1_models(plan).items()):
         rhos = np.linspace(LINEAR_FROM if model.cost == "linear" else -1.0, 1.0, plan.rhos)
         found = lines.compute(["1", plan.rows, name, title], partial(check_theorem_1, model, draw, rhos))
         counts = (f"{found[k]:,.0f}" for k in ("rounds", "pairs", "violations"))
         shares = (f"{found['useful']:.0%}", f"{found['distance']:.3f}", f"{found['largest rho']:.2f}")
         table.append([name, title, *counts, *shares])
     head = "set | algorithm | rounds | pairs | violations | bound below 1 | distance | largest rho"
-    return [text, "", *markdown_table(head, table, "llrrrrrr")]
+    about = text("theorem 1", rows=plan.rows, rhos=plan.rhos, low=f"{LINEAR_FROM:g}")
+    return paragraphs(about, markdown_table(head, table, "llrrrrrr"))
 
 
 # ---------------------------------------------------------------- Theorem 2 and its corollaries
@@ -209,7 +191,7 @@ SETTINGS = (
 SIDES = ("E_rho of each round", "rows not above the target margin", "rows")  # of Lemma 1 and of Theorem 2
 
 
-def check_theorem_2(setting: Setting, plan: Plan, draw: Callable[[], tuple[Part, Part]], nu: float) -> dict[str, float]:
+def check_theorem_2(setting: Setting, plan: Plan, draw: Draw, nu: float) -> dict[str, float]:
     """Follow the minimum margin for as many rounds as the theorem allows. draw(): rows, and those for the voters."""
     part, others = draw()
     outputs = predictions(trees(others, plan.voters), part.X, setting.abstain)
@@ -240,29 +222,19 @@ def check_theorem_2(setting: Setting, plan: Plan, draw: Callable[[], tuple[Part,
 
 
 def theorem_2(request: Request, plan: Plan, lines: Lines) -> list[str]:
-    text = (
-        f"Finite sets of {plan.voters} trees of depth 1 to 4, fitted to other rows: their predictions are the columns "
-        "of `Columns()`. 0-1 cost; eps is the smallest value such that on every row some voter is within eps, so "
-        "that rho* is above -1. rho*: the largest possible minimum margin, by linear programming. Corollaries 1 and 2: "
-        "the minimum margin exceeds rho* - nu after at most `allowed` rounds, ceil(A^2 log n / (2 nu^2)) + 1. `first`: "
-        "the first round in which it does; `for good`: it does in this round and in all later ones up to the bound. "
-        "`Lemma 1`, `product` and `rows`: the largest excess, over all rounds, of E_rho over its bound (14), of its "
-        "product over exp(-2 sum (edge - rho)^2 / A^2), and of the rows below the target margin over that product."
-    )
     table = []
-    for name in problems(request, plan):
-        draw = partial(some_rows, name, request.data, plan.rows)
-        for setting, nu in product(SETTINGS, plan.nus):
-            make = partial(check_theorem_2, setting, plan, draw, nu)
-            found = lines.compute(["2", plan.rows, plan.voters, name, setting.title, nu, "sides"], make)
-            away = found["least"] - found["goal"]
-            counts = (f"{found[k]:,.0f}" for k in ("allowed", "first", "for good"))
-            sides = [found[side] for side in SIDES]
-            holds = "yes" if away > -nu and max(sides) <= 1e-9 else "NO"
-            ends = (f"{found['least']:.4f}", f"{away:.4f}", *(f"{side:.0e}" for side in sides), holds)
-            table.append([name, setting.title, f"{nu:g}", f"{found['goal']:.4f}", *counts, *ends])
+    for (name, draw), setting, nu in product(problems(request, plan).items(), SETTINGS, plan.nus):
+        make = partial(check_theorem_2, setting, plan, draw, nu)
+        found = lines.compute(["2", plan.rows, plan.voters, name, setting.title, nu, "sides"], make)
+        away = found["least"] - found["goal"]
+        counts = (f"{found[k]:,.0f}" for k in ("allowed", "first", "for good"))
+        sides = [found[side] for side in SIDES]
+        holds = "yes" if away > -nu and max(sides) <= 1e-9 else "NO"
+        ends = (f"{found['least']:.4f}", f"{away:.4f}", *(f"{side:.0e}" for side in sides), holds)
+        table.append([name, setting.title, f"{nu:g}", f"{found['goal']:.4f}", *counts, *ends])
     head = "set | rho | nu | rho* | allowed | first | for good | margin at the bound | margin - rho*"
-    return [text, "", *markdown_table(f"{head} | Lemma 1 | product | rows | holds", table, "llrrrrrrrrrr")]
+    body = markdown_table(f"{head} | Lemma 1 | product | rows | holds", table, "llrrrrrrrrrr")
+    return paragraphs(text("theorem 2", voters=plan.voters), body)
 
 
 # ---------------------------------------------------------------- Theorems 3, 4 and 5
@@ -283,8 +255,7 @@ def check_generalisation(number: int, n: int, plan: Plan) -> dict[str, float]:
         voters = trees(fixed, plan.voters)
         X, X_test = predictions(voters, train.X), predictions(voters, test.X)
     elif number == 5:
-        bumps: dict[str, Any] = {"confidence_by": "bumps", "n_bumps": 3, "random_state": 0}
-        model = LocMedBoostRegressor(RegressionTrees(2), eps=eps, n_estimators=rounds, **bumps)
+        model = LocMedBoostRegressor(RegressionTrees(2), eps=eps, n_estimators=rounds, **BUMPS)
     fitted = model.fit(X, train.y)
     own = DIMENSIONS.get(number)
     bound = fitted.certificate(train=(X, train.y), eps=eps, delta=DELTA, pseudo_dimension=own)[BOUNDS[number]]
@@ -297,16 +268,6 @@ def check_generalisation(number: int, n: int, plan: Plan) -> dict[str, float]:
 
 
 def generalisation(number: int, request: Request, plan: Plan, lines: Lines) -> list[str]:
-    voters = {
-        3: f"The finite set has {plan.voters} trees, fitted to 2,000 other rows.",
-        4: f"Linear regressors, whose pseudo-dimension is {DIMENSIONS[4]}.",
-        5: f"Trees of depth 2 with bumps; p = {DIMENSIONS[5]}. The number is the order of the bound, every constant "
-        "taken as 1: it is no certificate.",
-    }
-    text = (
-        f"Samples of friedman1. {voters[number]} An error is a target farther than eps from the median. Bounds "
-        f"hold with probability {1 - DELTA:g}. Their constants are ours: the paper gives orders. Above 1: vacuous."
-    )
     table = []
     for n in plan.sizes:
         key = ["3", plan.voters, n] if number == 3 else [str(number), n]
@@ -314,14 +275,16 @@ def generalisation(number: int, request: Request, plan: Plan, lines: Lines) -> l
         numbers = (f"{found[k]:.4f}" for k in ("eps", "train", "test", "bound"))
         holds = "-" if number == 5 else "yes" if found["test"] <= found["bound"] else "NO"
         table.append([f"{n:,}", *numbers, holds])
+    voters = text(f"voters of theorem {number}", voters=plan.voters, p=DIMENSIONS.get(number))
     head = "training rows | eps | training error | test error | bound | holds"
-    return [text, "", *markdown_table(head, table, "rrrrr")]
+    about = text("generalisation", voters=voters, sure=f"{1 - DELTA:g}")
+    return paragraphs(about, markdown_table(head, table, "rrrrr"))
 
 
 # ---------------------------------------------------------------- Figures 1 and 2
 
 
-def check_figure_1(plan: Plan, draw: Callable[[], tuple[Part, Part]], nu: float) -> dict[str, float]:
+def check_figure_1(plan: Plan, draw: Draw, nu: float) -> dict[str, float]:
     """The lines of Figure 1 in NumPy, with the regressor's voters: how far its edges, steps and medians differ."""
     part, others = draw()
     outputs = predictions(trees(others, plan.voters), part.X)
@@ -350,55 +313,40 @@ def _log_loss(alpha: float, theta: Floats, w: Floats) -> float:
 
 
 def figure_1(request: Request, plan: Plan, lines: Lines) -> list[str]:
-    text = (
-        "Figure 1 line by line in NumPy, on the finite sets of Theorem 2 (0-1 cost, adaptive rho), with a line search "
-        "for every step: the largest difference to the regressor's edges, steps and medians on the training rows."
-    )
     table = []
-    for name, nu in product(problems(request, plan), plan.nus):
-        make = partial(check_figure_1, plan, partial(some_rows, name, request.data, plan.rows), nu)
+    for (name, draw), nu in product(problems(request, plan).items(), plan.nus):
+        make = partial(check_figure_1, plan, draw, nu)
         found = lines.compute(["figure 1", plan.rows, plan.voters, name, nu], make)
         numbers = (f"{found[k]:.1e}" for k in ("edge", "step", "median"))
         table.append([name, f"{nu:g}", f"{found['rounds']:.0f}", *numbers])
-    return [text, "", *markdown_table("set | nu | rounds | edges | steps | medians", table, "lrrrrr")]
+    body = markdown_table("set | nu | rounds | edges | steps | medians", table, "lrrrrr")
+    return paragraphs(text("figure 1 of locmedboost"), body)
 
 
-def nine_lines() -> tuple[Floats, Floats]:
-    """Return x and [x, line]: the voters of the paper's Figure 2."""
-    x = np.linspace(0.0, 1.0, N_POINTS)
-    slopes = np.array([0.9, -0.3, 0.5, -0.7, 0.2, 0.8, -0.5, 0.1, -0.4])
-    return x, np.linspace(-0.4, 0.4, 9) + np.outer(x - 0.5, slopes)
-
-
-def draw_figure_2(x: Floats, predictions: Floats) -> Any:
-    """Draw the paper's Figure 2: lines with equal weights, rho / c = 0.25; in (b) beside a target."""
-    figure, (left, right) = pyplot(QuantilesDisplay).subplots(1, 2, figsize=(10, 4), sharey=True, layout="constrained")
-    display = QuantilesDisplay.from_voters(x, predictions, rho=0.25).plot(left)
-    at = int(0.7 * N_POINTS)
-    near = (float(x[at]), float(display.middle[at]) - 0.02, 0.16)
-    QuantilesDisplay.from_voters(x, predictions, rho=0.25, target=near).plot(right)
-    left.set_title("(a) quantiles of the vote", fontsize="medium")
-    right.set_title("(b) rho-robust and eps-precise at y", fontsize="medium")
-    right.set_ylabel("")
-    left.set_ylim(-1.15, 0.9)
-    left.legend(loc="lower left", frameon=False, fontsize="small", ncols=2, handlelength=3.2)
-    handles, names = right.get_legend_handles_labels()
-    right.legend(handles[-1:], names[-1:], loc="lower left", frameon=False, fontsize="small")
-    return figure
-
-
-def _nine_lines() -> list[dict[str, Any]]:
-    return [{"x": float(x), "lines": y.tolist()} for x, y in zip(*nine_lines(), strict=True)]
+def nine_lines() -> list[dict[str, Any]]:
+    """x and the outputs of nine voters. The paper gives no numbers: the lines are ours."""
+    x, slopes = np.linspace(0.0, 1.0, 200), np.array([0.9, -0.3, 0.5, -0.7, 0.2, 0.8, -0.5, 0.1, -0.4])
+    lines = np.linspace(-0.4, 0.4, 9) + np.outer(x - 0.5, slopes)
+    return [{"x": at, "lines": of} for at, of in zip(x.tolist(), lines.tolist(), strict=True)]
 
 
 def figure_2(request: Request, plan: Plan, lines: Lines) -> list[str]:
-    """The picture, from the lines in a CSV file. The paper gives no numbers: the lines are ours."""
+    """The picture, from the lines in a CSV file: equal weights, rho / c = 0.25; in (b) beside a target."""
     picture = replace(request, what="figure 2")
-    rows = picture.figure_rows("locmedboost", _nine_lines)
+    figure = draw_lines(stored(picture, "locmedboost", nine_lines))
+    return [text("figure 2 of locmedboost", name=picture.save(figure, "locmedboost")), ""]
+
+
+def draw_lines(rows: list[dict[str, Any]]) -> Any:
     x, outputs = np.array([one["x"] for one in rows]), np.array([one["lines"] for one in rows])
-    name = picture.save(draw_figure_2(x, outputs), "locmedboost")
-    text = "Nine lines with equal weights, kappa = 1, rho / c = 0.25, as in the caption; the lines are ours"
-    return [f"{text}. The picture: {name}."]
+    figure, ((left, right),) = new_figure(1, 2, (10, 4), sharey=True)
+    first, at = QuantilesDisplay.from_voters(x, outputs, rho=0.25).plot(left), int(0.7 * len(x))
+    near = float(x[at]), float(first.middle[at]) - 0.02, 0.16
+    QuantilesDisplay.from_voters(x, outputs, rho=0.25, target=near).plot(right)
+    left.set_title("(a) quantiles of the vote", fontsize="medium")
+    right.set_title("(b) rho-robust and eps-precise at y", fontsize="medium")
+    left.set_ylim(-1.15, 0.9)
+    return figure
 
 
 # ---------------------------------------------------------------- the command
@@ -416,16 +364,11 @@ THEOREMS: dict[str, Any] = {
 def reproduce(request: Request) -> str:
     """For `electorate reproduce locmedboost`: the tables of all theorems and of the regression problems, or one."""
     plan, lines = (QUICK if request.quick else FULL), Lines(request.out / "locmedboost.jsonl", request.render)
-    small = ["A small version: few rows, rounds and voters.", ""] if request.quick else []
-    page = ["# LocMedBoost", "", *small]
-    page += [
-        "The paper has no experiments. This page compares its theorems with observations, and adds errors on "
-        "regression problems.",
-        "",
-    ]
+    small = "A small version: few rows, rounds and voters." if request.quick else ""
+    page = paragraphs("# LocMedBoost", small, text("locmedboost"))
     asked = "theorem 2" if request.what == "lemma 1" else request.what
     for name in THEOREMS if asked == "all" else (asked,):
         if name in THEOREMS:
-            page += [f"## {name.capitalize()}", "", *THEOREMS[name](request, plan, lines), ""]
-    page += medboost.reproduce(request) if request.what in ("all", *medboost.OFFERS) else []
+            page += [f"## {name.capitalize()}", "", *THEOREMS[name](request, plan, lines)]
+    page += medboost.reproduce(request) if request.what in ("all", "table 1") else []
     return "\n".join(page)

@@ -21,11 +21,10 @@ from sklearn.datasets import make_friedman1, make_friedman2, make_friedman3
 from sklearn.ensemble import HistGradientBoostingRegressor
 
 from electorate import AdaBoostRegressor, MedBoostRegressor
-from electorate.exact import Floats
 from electorate_studies.binary_sets import path_of, with_files
-from electorate_studies.pages import provenance
-from electorate_studies.request import Request, markdown_table, numbers
-from electorate_studies.runs import Outcome, Row, Unit, results_of
+from electorate_studies.pages import mean_and_error, provenance
+from electorate_studies.request import Floats, Request, markdown_table, numbers, paragraphs, text
+from electorate_studies.runs import Outcome, Row, Unit, by_algorithm, results_of
 
 FRIEDMAN = {  # how they are made, and the noise: Breiman's
     "friedman1": (make_friedman1, 1.0),
@@ -37,7 +36,6 @@ FILES = {name: () if name in FRIEDMAN else (name,) for name in SETS}
 FRIEDMAN_ROWS = 2_000
 MOST_ROWS = 2_000  # of a set, drawn again in every split
 TABLE = "1"
-OFFERS = {f"table {TABLE}": "errors of MedBoost on eight regression problems by rounds, with outliers; its intervals"}
 PARTS = {"train": 0.5, "validation": 0.15, "calibration": 0.15, "test": 0.2}
 SHARES = (0.25, 0.5, 1.0)  # of the median distance of the targets from their median: eps
 ADAPTIVE: list[dict[str, Any]] = [{"rho": "adaptive", "nu": nu} for nu in (0.05, 0.2)]
@@ -283,54 +281,24 @@ def report(rows: list[Row], plan: Plan) -> list[str]:
     """The lines of the page, from the stored rows; none without rows."""
     if not rows:
         return []
-    by_set = {name: _by_algorithm(rows, name) for name in SETS if any(row.unit.data == name for row in rows)}
+    by_set: BySet = {name: {} for name in SETS if any(row.unit.data == name for row in rows)}
+    for (_, name, algorithm), outcomes in by_algorithm(rows).items():
+        by_set[name][algorithm] = list(outcomes.values())
     splits, rounds = sorted({len(found["MedBoost"]) for found in by_set.values()}), plan.rounds
-    lines = [
-        "## Regression problems",
-        "",
-        "Errors of MedBoost on regression problems, beside AdaBoost.R2 and gradient boosting. Random splits of "
-        f"each: {', '.join(map(str, splits))}; 50% training, 15% validation, 15% calibration and 20% test rows; at "
-        f"most {plan.rows:,} rows of a data set, drawn again in every split (fewer than abalone and california_housing "
-        f"have); Friedman's problems have {FRIEDMAN_ROWS:,} new rows in every split. All trees have depth 3. eps and "
-        f"rho have the lowest validation error within {min(TRY_ROUNDS, rounds)} rounds (eps: "
-        f"{', '.join(map(str, SHARES))} times the median distance of the targets from their median; rho: adaptive with "
-        f"nu {_values(ADAPTIVE, 'nu')}, or constant {_values(CONSTANT, 'rho')}; linear cost, on the first "
-        f"{LINEAR_SPLITS} splits only: adaptive with nu {_values(LINEAR, 'nu')}). Then the number of rounds T is "
-        f"chosen among {rounds:,}, as for the other algorithms. Errors are mean absolute errors on the test rows, in "
-        "units of the target, with standard errors over the splits. A run that stops early counts with its last round. "
-        "The grids of eps and rho were chosen after looking at curves (also of test errors) of the first split of "
-        "abalone, concrete and friedman1, and at trials on auto_mpg. This split is included below.",
-        "",
-        provenance(rows),
-        "",
-    ]
-    parts = (
-        _error_table(by_set, rounds),
-        _end_table(by_set, rounds),
-        _outlier_table(by_set, rounds),
-        _interval_table(by_set),
+    about = text(
+        "medboost", splits=", ".join(map(str, splits)), rows=plan.rows, rounds=rounds, tried=min(TRY_ROUNDS, rounds)
     )
-    return [*lines, *(line for part in parts for line in part)]
-
-
-def _by_algorithm(rows: list[Row], name: str) -> dict[str, list[Outcome]]:
-    found: dict[str, list[Outcome]] = {}
-    for row in rows:
-        if row.unit.data == name:
-            found.setdefault(row.outcome.algorithm, []).append(row.outcome)
-    return found
-
-
-def _values(rules: list[Options], name: str) -> str:
-    return ", ".join(str(rule[name]) for rule in rules)
+    tables = _error_table(by_set, rounds), _end_table(by_set, rounds), _outlier_table(by_set, rounds)
+    lines = paragraphs("## Regression problems", about, provenance(rows))
+    return [*lines, *(line for table in (*tables, _interval_table(by_set)) for line in table)]
 
 
 def _mean(values: list[float]) -> str:
     """The mean, and its standard error in brackets."""
-    spread = np.std(values, ddof=1) / math.sqrt(len(values)) if len(values) > 1 else math.nan
-    both = float(np.mean(values)), float(f"{spread:.2g}")
-    mean, error = ("-" if math.isnan(x) else f"{x:.4g}" if abs(x) < 10_000 else f"{x:,.0f}" for x in both)
-    return f"{mean} ({error})"
+    mean, spread, _ = mean_and_error(values)
+    both = mean, float(f"{spread:.2g}")
+    shown = ("-" if math.isnan(x) else f"{x:.4g}" if abs(x) < 10_000 else f"{x:,.0f}" for x in both)
+    return "{} ({})".format(*shown)
 
 
 def _errors(outcomes: list[Outcome], after: str = "") -> list[float]:
@@ -358,24 +326,19 @@ def _count(by_set: BySet, bad: list[str]) -> str:
 def _error_table(by_set: BySet, rounds: int) -> list[str]:
     at = [number for number in AT if number <= rounds] or [AT[0]]
     head = f"problem | algorithm | {' | '.join(f'{number:,} rounds' for number in at)} | at the chosen T | T (median)"
-    table = []
-    for name, found in by_set.items():
-        for algorithm in _algorithms(by_set):
-            mine = found[algorithm]
-            cells = [_mean(_errors(mine, after)) for after in (*map(str, at), "")]
-            table.append([name, algorithm, *cells, f"{np.median([one.voters for one in mine]):.0f}"])
-    lines = ["### Error by rounds", "", *markdown_table(head, table), ""]
-    for other in (name for name in _algorithms(by_set) if not name.startswith("MedBoost")):
-        gaps = {
-            name: np.mean(_errors(found["MedBoost"])) - np.mean(_errors(found[other])) for name, found in by_set.items()
-        }
-        less = [name for name, gap in gaps.items() if gap < 0]
+    algorithms, table, counts = _algorithms(by_set), [], []
+    for (name, found), algorithm in product(by_set.items(), algorithms):
+        cells = [_mean(_errors(found[algorithm], after)) for after in (*map(str, at), "")]
+        table.append([name, algorithm, *cells, f"{np.median([one.voters for one in found[algorithm]]):.0f}"])
+    for other in (name for name in algorithms if not name.startswith("MedBoost")):
+        errors = {k: [np.mean(_errors(of[one])) for one in ("MedBoost", other)] for k, of in by_set.items()}
+        less = [name for name, (ours, theirs) in errors.items() if ours < theirs]
         where = f" ({', '.join(less)})" if less else ""
-        lines.append(
+        counts.append(
             f"- At the chosen T, the error of MedBoost is lower than that of {other} on "
             f"{len(less)} of {len(by_set)}{where}."
         )
-    return [*lines, ""]
+    return paragraphs("### Error by rounds", markdown_table(head, table), counts)
 
 
 def _end_table(by_set: BySet, rounds: int) -> list[str]:
@@ -385,13 +348,12 @@ def _end_table(by_set: BySet, rounds: int) -> list[str]:
         for name, found in by_set.items()
     }
     body = [[name, *(f"{100 * rise:+.1f}%" for rise in rise_of.values())] for name, rise_of in rises.items()]
-    what = "By how much the mean error at the end exceeds that at the chosen T."
-    table = markdown_table(" | ".join(["problem", *algorithms]), body)
-    lines = [f"### The end ({rounds:,} rounds) against the chosen T", "", what, "", *table, ""]
+    what, counts = "By how much the mean error at the end exceeds that at the chosen T.", []
     for algorithm in ("MedBoost", "MedBoost, rho constant"):
         bad = [name for name in by_set if not rises[name][algorithm] < 0.05]
-        lines.append(f"- {algorithm}: below 5% on {_count(by_set, bad)}.")
-    return [*lines, ""]
+        counts.append(f"- {algorithm}: below 5% on {_count(by_set, bad)}.")
+    table = markdown_table(" | ".join(["problem", *algorithms]), body)
+    return paragraphs(f"### The end ({rounds:,} rounds) against the chosen T", what, table, counts)
 
 
 def _outlier_table(by_set: BySet, rounds: int) -> list[str]:
@@ -402,46 +364,27 @@ def _outlier_table(by_set: BySet, rounds: int) -> list[str]:
         body.append([name, *(cell for a in algorithms for cell in (_mean(errors[a]), f"{100 * rises[a]:+.0f}%"))])
         if not rises[OUTLIERS + "MedBoost"] < rises[OUTLIERS + SQUARES]:
             bad.append(name)
+    about = text("outliers", rounds=min(rounds, OUTLIER_ROUNDS))
     head = " | ".join(["problem", *(f"{one.removeprefix(OUTLIERS)} | rise" for one in algorithms)])
-    return [
-        "### 10% gross outliers",
-        "",
-        f"A tenth of the training and validation targets is moved, up or down, by {FAR:g} to {2 * FAR:g} "
-        f"times the median distance of the targets from their median. Test errors at the T chosen among "
-        f"{min(rounds, OUTLIER_ROUNDS)}, and their increase over the errors without outliers.",
-        "",
-        *markdown_table(head, body),
-        "",
-        "The error of MedBoost with the 0-1 cost rises less than that of least-squares boosting on "
-        f"{_count(by_set, bad)}.",
-        "",
-    ]
+    count = "The error of MedBoost with the 0-1 cost rises less than that of least-squares boosting on "
+    return paragraphs("### 10% gross outliers", about, markdown_table(head, body), f"{count}{_count(by_set, bad)}.")
 
 
 def _interval_table(by_set: BySet) -> list[str]:
     algorithms, body = _algorithms(by_set, INTERVALS), []
+    outside: dict[str, list[float]] = {one: [] for one in algorithms}
     for name, found in by_set.items():
         cells = []
         for algorithm in algorithms:
-            widths = [one.chosen["width"] for one in found[algorithm]]
-            cells += [f"{100 - 100 * np.mean(_errors(found[algorithm])):.1f}%", _mean(widths)]
+            errors = _errors(found[algorithm])
+            outside[algorithm] += errors
+            widths = _mean([one.chosen["width"] for one in found[algorithm]])
+            cells += [f"{100 - 100 * np.mean(errors):.1f}%", widths]
         body.append([name, *cells])
-    titles = {algorithm: algorithm.removeprefix(INTERVALS) for algorithm in algorithms}
-    outside = {
-        one: np.mean([error for found in by_set.values() for error in _errors(found[one])]) for one in algorithms
-    }
-    means = [f"{titles[one]} {100 - 100 * outside[one]:.2f}%" for one in algorithms]
-    mapie = "; MAPIE: split conformal around gradient boosting by the absolute error, 100 rounds."
-    return [
-        "### Intervals for 90%",
-        "",
-        "Coverage of the test rows and mean width (standard errors over the splits). Conformal intervals use the "
-        "calibration rows, which are used for nothing else. Quantile boosting: scikit-learn, 100 "
-        "rounds, quantiles 0.05 and 0.95"
-        + (mapie if any("MAPIE" in name for name in algorithms) else "; MAPIE was not installed."),
-        "",
-        *markdown_table(" | ".join(["problem", *(f"{title}: coverage | width" for title in titles.values())]), body),
-        "",
-        "Mean coverage over all splits and problems: " + "; ".join(means) + ".",
-        "",
-    ]
+    titles = [algorithm.removeprefix(INTERVALS) for algorithm in algorithms]
+    means = [f"{title} {100 - 100 * np.mean(of):.2f}%" for title, of in zip(titles, outside.values(), strict=True)]
+    mapie = ": split conformal around gradient boosting by the absolute error, 100 rounds"
+    about = text("intervals", mapie=mapie if any("MAPIE" in name for name in algorithms) else " was not installed")
+    table = markdown_table(" | ".join(["problem", *(f"{title}: coverage | width" for title in titles)]), body)
+    ends = "Mean coverage over all splits and problems: " + "; ".join(means) + "."
+    return paragraphs("### Intervals for 90%", about, table, ends)

@@ -14,9 +14,8 @@ from typing import NamedTuple
 import numpy as np
 from scipy.stats import t as student
 
-from electorate.exact import Floats
-from electorate_studies.request import markdown_table
-from electorate_studies.runs import Row
+from electorate_studies.request import Floats, markdown_table, paragraphs, text
+from electorate_studies.runs import Outcome, Row, by_algorithm
 
 NOT_RUN = "not run"
 SURE = ("high", "medium")
@@ -52,7 +51,6 @@ class StudyTable:
     algorithms : its columns
     published : by data set, a figure for each algorithm
     doubts : by data set, how it was made and how sure that is: high, medium or low
-    notes : sentences under the table
     """
 
     title: str
@@ -60,7 +58,6 @@ class StudyTable:
     algorithms: tuple[str, ...]
     published: dict[str, tuple[Published, ...]]
     doubts: dict[str, tuple[str, str]]
-    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -98,90 +95,73 @@ class Cell:
         both = math.hypot(self.error, theirs)
         return self.difference / both if both > 0 else math.nan
 
+    def __str__(self) -> str:
+        printed = plus_minus(f"{self.published.mean:.2f}", self.published.error)
+        if not self.errors:
+            return f"{NOT_RUN} / {printed}"
+        apart = "" if math.isnan(self.in_errors) else f" ({self.in_errors:+.1f})"
+        return f"{plus_minus(f'{self.mean:.2f}', self.error)} / {printed}{apart}"
+
+
+def plus_minus(mean: str, error: float) -> str:
+    """A figure with its standard error, if there is one."""
+    return mean if math.isnan(error) else f"{mean} ± {error:.2f}"
+
+
+def within_two(cells: Iterable[Cell]) -> str:
+    """How many cells are within two standard errors, of those that have one."""
+    apart = [abs(cell.in_errors) for cell in cells if not math.isnan(cell.in_errors)]
+    return f"{sum(one <= 2 for one in apart)} of {len(apart)}"
+
 
 def cells_of(table: StudyTable, rows: Iterable[Row]) -> list[Cell]:
     """Every cell of a table, run or not."""
-    found: dict[tuple[str, str], list[float]] = {}
-    for row in rows:
-        if row.unit.table == table.key:
-            found.setdefault((row.unit.data, row.outcome.algorithm), []).append(100 * row.outcome.error)
-    cells = []
+    found, cells = by_algorithm(rows), []
     for data, figures in table.published.items():
-        errors = [tuple(found.get((data, algorithm), ())) for algorithm in table.algorithms]
-        variances = [np.var(mine, ddof=1) for mine in errors if len(mine) >= FEWEST]
+        outcomes = [found.get((table.key, data, algorithm), {}) for algorithm in table.algorithms]
+        errors = [tuple(100 * one.error for one in of.values()) for of in outcomes]
+        variances = [np.var(some, ddof=1) for some in errors if len(some) >= FEWEST]
         pooled = math.sqrt(np.mean(variances)) if variances else math.nan
         each = zip(table.algorithms, figures, errors, strict=True)
-        cells += [Cell(data, algorithm, figure, mine, pooled) for algorithm, figure, mine in each]
+        cells += [Cell(data, algorithm, figure, some, pooled) for algorithm, figure, some in each]
     return cells
 
 
 def table_lines(table: StudyTable, rows: Sequence[Row]) -> list[str]:
-    """The table, then its summary."""
-    cells = cells_of(table, rows)
-    lines = []
+    """The table, then its summary: mean differences and cells within two standard errors, of all and the sure sets."""
+    cells, lines, summary = cells_of(table, rows), [], []
     for data in table.published:
-        mine = [cell for cell in cells if cell.data == data]
-        counts = sorted({len(cell.errors) for cell in mine if cell.errors})
-        splits = "-".join(map(str, dict.fromkeys((counts[0], counts[-1])))) if counts else "0"
-        lines.append([data, table.doubts[data][1], splits, *map(_shown, mine)])
-    head = " | ".join(("data set", "classes", "splits", *table.algorithms))
-    explained = (
-        "A cell has our error ± standard error / the published error ± standard error (the "
-        "difference in standard errors). "
-        f"With fewer than {MANY} splits the deviation is pooled over the algorithms of a data set. "
-        "`classes`: how certain it is that the two classes are the paper's."
-    )
-    notes = [line for note in table.notes for line in (note, "")]
-    summary = summary_lines(table, cells)
-    return [f"## {table.title}", "", *notes, explained, "", *markdown_table(head, lines), "", *summary, ""]
-
-
-def _shown(cell: Cell) -> str:
-    printed = cell.published.error
-    published = f"{cell.published.mean:.2f}" + ("" if math.isnan(printed) else f" ± {printed:.2f}")
-    if not cell.errors:
-        return f"{NOT_RUN} / {published}"
-    error = "" if math.isnan(cell.error) else f" ± {cell.error:.2f}"
-    apart = "" if math.isnan(cell.in_errors) else f" ({cell.in_errors:+.1f})"
-    return f"{cell.mean:.2f}{error} / {published}{apart}"
-
-
-def summary_lines(table: StudyTable, cells: list[Cell]) -> list[str]:
-    """Mean differences and the cells within two standard errors, per algorithm, of all sets and of the sure ones."""
-    lines = []
+        of_set = [cell for cell in cells if cell.data == data]
+        lines.append([data, table.doubts[data][1], n_splits(of_set) or "0", *of_set])
     for algorithm in table.algorithms:
         run = [cell for cell in cells if cell.algorithm == algorithm and cell.errors]
         sure = [cell for cell in run if table.doubts[cell.data][1] in SURE]
         count = f"{len(run)} of {len(table.published)}"
-        lines.append([algorithm, count, *_summary(run), len(sure), *_summary(sure)])
+        summary.append([algorithm, count, *_summary(run), len(sure), *_summary(sure)])
+    head = " | ".join(("data set", "classes", "splits", *table.algorithms))
     part = "mean ours | mean published | mean absolute difference | within 2 s.e."
-    head = f"algorithm | sets run | {part} | certain sets | {part}"
-    return markdown_table(head, lines, "l" + "r" * 10)
+    means = markdown_table(f"algorithm | sets run | {part} | certain sets | {part}", summary, "l" + "r" * 10)
+    return paragraphs(f"## {table.title}", text("table", many=MANY), markdown_table(head, lines), means)
+
+
+def n_splits(cells: Iterable[Cell]) -> str:
+    """The least and the largest number of splits of the cells that were run."""
+    counts = sorted({len(cell.errors) for cell in cells if cell.errors})
+    return "-".join(map(str, dict.fromkeys((*counts[:1], *counts[-1:]))))
 
 
 def _summary(cells: list[Cell]) -> list[str]:
     if not cells:
         return ["-"] * 4
-    tested = [cell for cell in cells if not math.isnan(cell.in_errors)]
-    within = sum(abs(cell.in_errors) <= 2 for cell in tested)
-    ours, theirs = (float(np.mean([getter(cell) for cell in cells])) for getter in (_ours, _theirs))
-    apart = float(np.mean([abs(cell.difference) for cell in cells]))
-    return [f"{ours:.2f}", f"{theirs:.2f}", f"{apart:.2f}", f"{within} of {len(tested)}"]
-
-
-def _ours(cell: Cell) -> float:
-    return cell.mean
-
-
-def _theirs(cell: Cell) -> float:
-    return cell.published.mean
+    figures = [[cell.mean, cell.published.mean, abs(cell.difference)] for cell in cells]
+    return [*(f"{mean:.2f}" for mean in np.mean(figures, axis=0)), within_two(cells)]
 
 
 def doubt_lines(tables: Iterable[StudyTable]) -> list[str]:
     """How every data set was made, and how sure that is."""
     known = {data: doubt for table in tables for data, doubt in table.doubts.items()}
     rows = [[name, how, f"**{sure}**" if sure not in SURE else sure] for name, (how, sure) in known.items()]
-    return ["## Data sets", "", *markdown_table("data set | how the two classes were made | certainty", rows), ""]
+    return paragraphs("## Data sets", markdown_table("data set | how the two classes were made | certainty", rows))
 
 
 def provenance(rows: Sequence[Row]) -> str:
@@ -193,13 +173,15 @@ def provenance(rows: Sequence[Row]) -> str:
 
 def paired_difference(rows: Iterable[Row], table: str, data: str, one: str, other: str) -> tuple[float, float, int]:
     """One algorithm's error less the other's over the splits of both, in percent: mean, standard error and splits."""
-    by_split: dict[int, dict[str, float]] = {}
-    for row in rows:
-        if row.unit.table == table and row.unit.data == data:
-            by_split.setdefault(row.unit.split, {})[row.outcome.algorithm] = 100 * row.outcome.error
-    gaps = [found[one] - found[other] for found in by_split.values() if one in found and other in found]
+    some = by_algorithm(row for row in rows if row.unit[:2] == (table, data))
+    first, second = (some.get((table, data, name), {}) for name in (one, other))
+    return mean_and_error([100 * first[k].error - 100 * second[k].error for k in first if k in second])
+
+
+def mean_and_error(gaps: Sequence[float]) -> tuple[float, float, int]:
+    """Of differences: the mean, its standard error (NaN for fewer than two), and how many there are."""
     if len(gaps) < FEWEST:
-        return (float(np.mean(gaps)) if gaps else math.nan), math.nan, len(gaps)
+        return (float(np.mean(gaps)) if len(gaps) else math.nan), math.nan, len(gaps)
     return float(np.mean(gaps)), float(np.std(gaps, ddof=1) / math.sqrt(len(gaps))), len(gaps)
 
 
@@ -212,23 +194,19 @@ def order_lines(table: StudyTable, rows: Sequence[Row], pairs: Iterable[tuple[st
         run = [data for data, (_, _, splits) in gaps.items() if splits]
         printed = [table.published[data][at[0]].mean - table.published[data][at[1]].mean for data in run]
         ours = [gaps[data][0] for data in run]
-        tests = [_tail(*gaps[data]) for data in run]
-        better, worse = (sum(test < level for test in side) for side in (tests, [1 - test for test in tests]))
+        tails = [_tail(*gaps[data]) for data in run]
+        better, worse = sum(tail < level for tail in tails), sum(1 - tail < level for tail in tails)
         mean = f"{np.mean(ours):+.2f} / {np.mean(printed):+.2f}" if run else "-"
-        lines.append([f"{one} - {other}", len(run), _record(printed), _record(ours), mean, f"{better} / {worse}"])
+        lines.append([f"{one} - {other}", len(run), record(printed), record(ours), mean, f"{better} / {worse}"])
     head = "difference | sets | wins, ties, losses: published | ours | mean: ours / published | better / worse"
-    text = (
-        "The first algorithm wins if its mean error is lower. The last column counts the sets on "
-        "which a one-sided paired "
-        f"t-test over the splits (at least {TESTED}) finds the first algorithm better, or worse, at {level:.0%}."
-    )
-    return [text, "", *markdown_table(head, lines, "lrlllr"), ""]
+    return paragraphs(text("order", tested=TESTED, level=level), markdown_table(head, lines, "lrlllr"))
 
 
-def _record(gaps: Sequence[float]) -> str:
+def record(gaps: Iterable[float], tied: float = TIED) -> str:
     """Wins, ties and losses."""
-    counts = (sum(gap < -TIED for gap in gaps), sum(abs(gap) <= TIED for gap in gaps), sum(gap > TIED for gap in gaps))
-    return ", ".join(map(str, counts))
+    all_gaps = np.array([*gaps])
+    sides = all_gaps < -tied, np.abs(all_gaps) <= tied, all_gaps > tied
+    return ", ".join(str(np.count_nonzero(side)) for side in sides)
 
 
 def _tail(mean: float, error: float, splits: int) -> float:
@@ -243,14 +221,13 @@ def _tail(mean: float, error: float, splits: int) -> float:
 def lowest_lines(table: StudyTable, rows: Sequence[Row], level: float) -> list[str]:
     """The algorithm with the lowest error on every data set, and those not significantly different from it."""
     lines, lowest, equal = [], Counter[str](), Counter[str]()
+    found = by_algorithm(rows)
     for data in table.published:
-        errors = _common_errors(table, rows, data)
+        errors = _common_errors([found.get((table.key, data, algorithm), {}) for algorithm in table.algorithms])
         if len(errors) < TESTED:
             continue
         means = errors.mean(axis=0)
-        gaps = errors - errors[:, [int(np.argmin(means))]]
-        deviations = gaps.std(axis=0, ddof=1) / math.sqrt(len(gaps))
-        tails = [_tail(mean, error, len(gaps)) for mean, error in zip(gaps.mean(axis=0), deviations, strict=True)]
+        tails = [_tail(*mean_and_error(gaps)) for gaps in (errors - errors[:, [int(np.argmin(means))]]).T]
         tested = dict(zip(table.algorithms, zip(means, tails, strict=True), strict=True))
         best = [name for name, (mean, _) in tested.items() if mean <= means.min() + TIED]
         same = [name for name, (_, tail) in tested.items() if name not in best and 2 * min(tail, 1 - tail) >= level]
@@ -259,25 +236,16 @@ def lowest_lines(table: StudyTable, rows: Sequence[Row], level: float) -> list[s
         lines.append([data, len(errors), ", ".join(best), ", ".join(same) or "-"])
     if not lines:
         return []
-    text = (
-        f"The algorithm with the lowest mean error over the splits that were run with all algorithms (at least "
-        f"{TESTED}), and those that a two-sided paired t-test does not find different from it at {level:.0%}: the "
-        "shaded cells of the paper. With five splits the test finds only large differences."
-    )
     every = [[name, lowest[name], f"{equal[name]} of {len(lines)}"] for name in table.algorithms]
     body = markdown_table("data set | splits | lowest | not significantly different", lines, "lrll")
     counts = markdown_table("algorithm | lowest | lowest or not different", every, "lrr")
-    return [text, "", *body, "", *counts, ""]
+    return paragraphs(text("lowest", tested=TESTED, level=level), body, counts)
 
 
-def _common_errors(table: StudyTable, rows: Iterable[Row], data: str) -> Floats:
-    """[split, algorithm], in percent, of the splits that were run with all algorithms of the table."""
-    by_split: dict[int, dict[str, float]] = {}
-    for row in rows:
-        if row.unit[:2] == (table.key, data):
-            by_split.setdefault(row.unit.split, {})[row.outcome.algorithm] = 100 * row.outcome.error
-    whole = [found for found in by_split.values() if all(name in found for name in table.algorithms)]
-    return np.array([[found[name] for name in table.algorithms] for found in whole])
+def _common_errors(outcomes: Sequence[dict[int, Outcome]]) -> Floats:
+    """[split, algorithm], in percent, of the splits that were run with all algorithms."""
+    splits = [split for split in outcomes[0] if all(split in of for of in outcomes)]
+    return np.array([[100 * of[split].error for of in outcomes] for split in splits])
 
 
 def paired_test_lines(
@@ -290,13 +258,8 @@ def paired_test_lines(
         if min(splits for _, _, splits in gaps) >= TESTED:
             lines.append([data, gaps[0][2], *(_tested(*gap, level) for gap in gaps)])
     head = " | ".join(("data set", "splits", *(f"{one} - {other}" for one, other in pairs)))
-    text = (
-        "One-sided paired t-tests over the splits: the mean difference ± standard error and, in brackets, the "
-        "probability of so low a difference if both algorithms were equally good. Bold: the first algorithm is better "
-        f"(below {level:g}) or worse (above {1 - level:g}) at {level:.0%}. Sets with fewer than {TESTED} splits have "
-        "no test."
-    )
-    return [text, "", *markdown_table(head, lines, "lr"), ""] if lines else []
+    about = text("paired tests", level=level, above=1 - level, tested=TESTED)
+    return paragraphs(about, markdown_table(head, lines, "lr")) if lines else []
 
 
 def _tested(mean: float, error: float, splits: int, level: float) -> str:
@@ -309,10 +272,5 @@ def _tested(mean: float, error: float, splits: int, level: float) -> str:
 
 def introduction(title: str, doc: str | None, rows: Sequence[Row], quick: bool) -> list[str]:
     """The first lines of a page: the protocol, as the module of the study describes it, and where the rows are from."""
-    assert doc is not None
-    paragraphs = [" ".join(part.split()) for part in doc.strip().split("\n\n")]
-    small = (
-        ["**A quick run: small parts of the data and of the grids. Only to see that all runs.**", ""] if quick else []
-    )
-    protocol = [line for part in paragraphs for line in (part, "")]
-    return [f"# {title}", "", *small, *protocol, provenance(rows), ""]
+    protocol = [" ".join(part.split()) for part in (doc or "").strip().split("\n\n")]
+    return paragraphs(f"# {title}", text("quick") if quick else "", *protocol, provenance(rows))

@@ -2,77 +2,52 @@
 
 `electorate reproduce peers --table 1 [--quick]`: classification; table 2: regression. Everybody chooses among the same
 number of settings by the same splits of the same training rows. The settings of our portfolio were chosen on one half
-of the data sets (by a hash of their names), and the tables report the other half. A line is stored per data set,
-split, share of flipped labels and method, so that an interrupted run resumes.
+of the data sets (by a hash of their names), and the tables report the other half. The defaults of `compare` have other
+settings since then; the stored results are of these. A line is stored per data set, split, share of flipped labels and
+method, so that an interrupted run resumes.
 """
 
-import base64
 import hashlib
 import importlib.util
-import json
 import math
 import sys
 import time
 import warnings
-from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
+from functools import partial
 from itertools import product
-from pathlib import Path
 from typing import Any
 
-import joblib
 import numpy as np
+from sklearn import ensemble
 from threadpoolctl import threadpool_limits
 
-from electorate.comparison.algorithms import PEERS, Algorithm, Setting, Size
-from electorate.comparison.metrics import METRICS, Metric, Scored
-from electorate.comparison.rows import Rows, read_rows
-from electorate.estimators.stack_weights import weigh_predictions, weigh_probabilities
-from electorate.estimators.stacked import pool, pooled_decision
-from electorate.exact import Floats
-from electorate.model.calibration import fit_temperature
+from electorate.comparison import building_blocks as blocks
+from electorate.comparison.building_blocks import Algorithm, Facts, Rows, Scored, Size
+from electorate_studies.binary_sets import listed_sets
 from electorate_studies.libraries import LIBRARIES, library
-from electorate_studies.peers_page import (
-    PORTFOLIO,
-    SLOW,
-    STACK,
-    Page,
-    Stored,
-    complete,
-    draw_ranks,
-    rank_summary,
-    read_csv,
-    write_csv,
-)
-from electorate_studies.portfolio import Trial, forest, histograms, hold_out, inner_splits, measured_algorithms
-from electorate_studies.request import Lines, Request
+from electorate_studies.peers_page import PORTFOLIO, SLOW, STACK, Page, complete, draw_ranks, rank_summary
+from electorate_studies.quadboost_table2 import packed
+from electorate_studies.request import PAPERS, Floats, Request, paragraphs, text
+from electorate_studies.runs import Lines, RowDict, each_result, stored, stored_rows
 
-OFFERS = {
-    "table 1": "errors, ranks and times of classifiers of five libraries, with 0, 10 and 20% of the labels flipped",
-    "table 2": "absolute errors, ranks and times of regressors of five libraries",
-}
+OFFERS = PAPERS["peers"]["offers"]
 NEEDS_DATA = tuple(OFFERS)
+KEY, TEXTS = ("data", "split", "flipped", "method"), ("data", "method", "chosen", "wrong")
+FIELDS = (*KEY, "error", "auc", "log_loss", "mae", "rmse", "seconds", "rows", "chosen", "wrong")
 FEWEST_ROWS = 200
 SLOW_ROWS = 1_000  # the most rows of a data set that the slow method is run on; it has two classes
 MOST_MODELS, LAM = 3, 1e-3  # of the stack: the algorithms of the least inner loss, and the penalty of their weights
 BUDGET = 8  # settings that every method chooses among
-PARTS = {  # settings of the portfolio, of each algorithm the first so many of its grid; 0: it is only compared
-    "classification": {
-        "Logistic AdaBoost, trees": 4,
-        "SAMME.R, trees": 2,
-        "AdaBoost, trees": 1,
-        "Real AdaBoost, trees": 1,
-    },
-    "regression": {
-        "QuadBoost, trees": 2,
-        "QuadBoost, absolute error": 1,
-        "MedBoost, trees": 1,
-        "AdaBoost.R2, trees": 1,
-        "LocMedBoost, trees": 0,
-    },
-}
-RATES = (0.1, 0.05)
-GRADIENT = [(rounds, rate, early) for rate in RATES for rounds, early in ((100, False), (300, False), (500, True))]
+SINGLE_FROM, PARTS = 2_000, 4  # training rows from which one split of so many parts is enough
+LEAVES = ("min_samples_leaf", "max_features")
+MOST_CATEGORIES, PATIENCE = 255, 20  # of HistGradientBoosting
+# Settings of the portfolio, of each algorithm the first so many of its grid; 0: it is only compared.
+CLASSIFIERS = {"Logistic AdaBoost, trees": 4, "SAMME.R, trees": 2, "AdaBoost, trees": 1, "Real AdaBoost, trees": 1}
+REGRESSORS = {"QuadBoost, trees": 2, "QuadBoost, absolute error": 1, "MedBoost, trees": 1, "AdaBoost.R2, trees": 1}
+REGRESSORS |= {"LocMedBoost, trees": 0}
+OWN = {*CLASSIFIERS, *REGRESSORS}
+GRADIENT = [(rounds, rate, rounds == 500) for rate in (0.1, 0.05) for rounds in (100, 300, 500)]
 GRADIENT += [(50, 0.1, False), (200, 0.2, False)]
 
 
@@ -93,51 +68,100 @@ QUICK = {1: Plan({0.0: 1, 0.2: 1}, 200, 300, 4), 2: Plan({0.0: 1}, 200, 300, 4)}
 # ---------------------------------------------------------------- methods
 
 
+def measured_grids(size: Size) -> dict[str, tuple[RowDict, ...]]:
+    """The settings of our algorithms that the study measured, where they are others than those of `compare`."""
+    deepest, middle, rounds = size.deepest, min(6, max(3, size.deepest)), size.rounds
+    plain = dict.fromkeys([(middle, 200, 0.1, 10), (3, 200, 0.1, 1), (3, 200, 1.0, 1)])
+    grids: dict[str, list[tuple[Any, ...]]] = {
+        "SAMME.R, trees": [(min(10, deepest), 200, 0.1, 10, "sqrt"), *plain],
+        "Logistic AdaBoost, trees": [
+            (min(10, max(3, deepest)), 200, 0.05, 10, "sqrt"),
+            (middle, 200, 0.2, 20),
+            (1, 400, 0.5, 5),
+            (middle, 200, 0.1, 20, "sqrt"),
+            (3, 200, 0.1, 5),
+        ],
+        "QuadBoost, trees": [
+            (4, 300, 0.1, 1, 0.5),
+            (5, 400, 0.1, 1, 0.5),
+            (6, 300, 0.1, 5, None),
+            (6, 400, 0.05, 5, 0.5),
+        ],
+        "QuadBoost, absolute error": [(6, 300, 0.1, 5, None), (6, 300, 0.1, 1, 0.5)],
+    }
+    if size.n_rows >= blocks.MANY_ROWS:
+        deep = max(6, deepest - 2), rounds, 0.2, 20
+        grids = {"Logistic AdaBoost, trees": [deep, (*deep, "sqrt"), (6, rounds, 0.2, 20), (3, rounds, 0.2, 20)]}
+    names = "estimator__max_depth", "n_estimators", "learning_rate", *(f"estimator__{one}" for one in LEAVES)
+    leaves = {"Logistic AdaBoost, trees": {"estimator__leaves": "gentle"}}
+    return {
+        name: tuple(dict(zip(names, one, strict=False)) | leaves.get(name, {}) for one in grid)
+        for name, grid in grids.items()
+    }
+
+
 def methods(is_classifier: bool, size: Size, budget: int = BUDGET) -> dict[str, list[Algorithm]]:
     """The algorithms whose settings each method chooses among, in all `budget` or fewer.
 
     Libraries that are not installed are left out.
     """
-    kind = "classification" if is_classifier else "regression"
-    listed = measured_algorithms(size)
-    parts = {name: listed[name] for name in PARTS[kind]}
-    counts = {name: max(1, n * budget // BUDGET) for name, n in PARTS[kind].items() if n}
+    wanted, grids = CLASSIFIERS if is_classifier else REGRESSORS, measured_grids(size)
+    ours = {one.name: one for one in blocks.OURS}
+    parts = {k: replace(ours[k], grid=grids[k]) if k in grids else ours[k].of_size(size) for k in wanted}
+    counts = {name: max(1, n * budget // BUDGET) for name, n in wanted.items() if n}
     while sum(counts.values()) > budget:
         counts[max(counts, key=lambda name: counts[name])] -= 1
-    found = {PORTFOLIO: [replace(parts[name], grid=parts[name].grid[:n]) for name, n in counts.items()]}
-    found |= {name: [replace(one, grid=one.grid[:budget])] for name, one in parts.items()}
-    gradient, place = _gradient_grid()[:budget], 0 if is_classifier else 1
-    found["HistGradientBoosting"] = [histograms(is_classifier, gradient)]
-    for name in LIBRARIES:
-        if importlib.util.find_spec(LIBRARIES[name][0].split(".")[0]) is not None:
-            peer = library(name, is_classifier, gradient)
-            found[peer.name] = [peer]
-    linear = PEERS["linear"][place]
+    gradient = tuple(dict(zip(("rounds", "learning_rate", "early_stopping"), one, strict=True)) for one in GRADIENT)
+    place, gradient = 0 if is_classifier else 1, gradient[:budget]
+    listed = [replace(one, grid=one.grid[:budget]) for one in parts.values()]
+    hist = tuple({"max_iter" if name == "rounds" else name: x for name, x in one.items()} for one in gradient)
+    listed.append(_of_sklearn("HistGradientBoosting", _make_histograms, is_classifier, hist))
+    installed = [name for name, (module, _) in LIBRARIES.items() if importlib.util.find_spec(module.split(".")[0])]
+    listed += [library(name, is_classifier, gradient) for name in installed]
     strengths = tuple({"C": 10.0**power} for power in (0, -2, -1, 1, -3, 2, -4, 3))
-    found[linear.name] = [replace(linear, grid=strengths[:budget])]
-    found["random forest"] = [forest(is_classifier, budget)]
-    return found
+    listed.append(replace(blocks.PEERS["linear"][place], grid=strengths[:budget]))
+    leaves = tuple({"min_samples_leaf": n, "max_features": share} for n in (1, 2, 5, 10) for share in ("sqrt", 0.5))
+    listed.append(_of_sklearn("random forest", _make_forest, is_classifier, leaves[:budget]))
+    portfolio = [replace(parts[name], grid=parts[name].grid[:n]) for name, n in counts.items()]
+    return {PORTFOLIO: portfolio} | {one.name: [one] for one in listed}
 
 
-def _gradient_grid() -> tuple[Setting, ...]:
-    return tuple(dict(zip(("rounds", "learning_rate", "early_stopping"), one, strict=True)) for one in GRADIENT)
+def _of_sklearn(name: str, make: Any, is_classifier: bool, grid: tuple[RowDict, ...]) -> Algorithm:
+    tasks = blocks.CLASSIFICATION if is_classifier else (blocks.REGRESSION,)
+    return Algorithm(name, tasks, partial(make, is_classifier), grid, peer=True)
+
+
+def _make_forest(is_classifier: bool, facts: Facts) -> Any:
+    kind = ensemble.RandomForestClassifier if is_classifier else ensemble.RandomForestRegressor
+    return kind(n_estimators=200, n_jobs=1, random_state=facts.seed)
+
+
+def _make_histograms(is_classifier: bool, facts: Facts) -> Any:
+    kind = ensemble.HistGradientBoostingClassifier if is_classifier else ensemble.HistGradientBoostingRegressor
+    categories = list(facts.categorical) if facts.categorical and facts.widest <= MOST_CATEGORIES else None
+    return kind(n_iter_no_change=PATIENCE, categorical_features=categories, random_state=facts.seed)
 
 
 # ---------------------------------------------------------------- one split
 
 
 @dataclass(frozen=True)
-class Validated:
-    """A setting after the splits inside the training rows, with its best number of rounds.
+class Trial:
+    """An algorithm with one setting; after the splits inside the training rows, the setting has the best rounds.
 
     scores: of the validation rows. seconds: of processor time.
     """
 
-    trial: Trial
-    loss: float
-    temperature: float
-    scores: Floats
-    seconds: float
+    algorithm: Algorithm
+    setting: RowDict
+    loss: float = 0.0
+    temperature: float = 1.0
+    scores: Any = None
+    seconds: float = 0.0
+
+    @property
+    def title(self) -> str:
+        return f"{self.algorithm.name}: {self.setting}"
 
 
 @dataclass
@@ -148,100 +172,118 @@ class Split:
     test: Rows
     n_classes: int
     seed: int
-    metric: Metric
-    validated: dict[str, Validated] = field(default_factory=dict)
+    validated: dict[str, Trial] = field(default_factory=dict)
     tested: dict[str, tuple[Floats, float]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        self.inner = inner_splits(self.training, self.seed)
-        self.validation = [self.training.take(validate) for _, validate in self.inner]
-        self.labels = np.concatenate([part.target for part in self.validation])
+        """3-fold cross-validation for small data, else one part for validation."""
+        n_parts, n_used = (3, 3) if self.training.n_rows < SINGLE_FROM else (PARTS, 1)
+        target = self.training.target
+        part = blocks.deal(blocks.strata(target), n_parts, np.random.default_rng([self.seed, 2, 0]))
+        self.inner = [(np.flatnonzero(part != k), np.flatnonzero(part == k)) for k in range(n_used)]
+        self.labels = [target[rows] for _, rows in self.inner]
+        self.metric = blocks.METRICS["error" if self.n_classes else "mae"]
 
-    def run(self, algorithms: list[Algorithm]) -> dict[str, Any]:
+    def run(self, algorithms: list[Algorithm]) -> RowDict:
         """Choose a setting, train with it, and test."""
         first = algorithms[0]
         if len(algorithms) == len(first.grid) == 1 and not first.staged:  # nothing to choose
-            tried = [Validated(self._trial(first, first.grid[0]), 0.0, 1.0, np.empty(0), 0.0)]
+            tried = [Trial(first, first.grid[0])]
         else:
             tried = [one for algorithm in algorithms for one in self._validate(algorithm)]
         best = min(tried, key=lambda one: one.loss)
         scores, seconds = self._test(best)
         values = self._measure(scores, best.temperature)
-        return values | {"seconds": sum(one.seconds for one in tried) + seconds, "chosen": best.trial.title}
+        return values | {"seconds": sum(one.seconds for one in tried) + seconds, "chosen": best.title}
 
-    def run_stack(self, algorithms: list[Algorithm]) -> dict[str, Any]:
+    def run_stack(self, algorithms: list[Algorithm]) -> RowDict:
         """Train the best setting of each of the leading algorithms, and weigh them by the validation rows."""
         tried = [self._validate(algorithm) for algorithm in algorithms]
         leading = sorted((min(found, key=lambda one: one.loss) for found in tried), key=lambda one: one.loss)
-        models = leading[:MOST_MODELS]
+        models, labels = leading[:MOST_MODELS], np.concatenate(self.labels)
         inner = np.array([self._outputs(one.scores, one.temperature) for one in models])
-        is_classifier = self.n_classes > 0
-        weigh: Any = weigh_probabilities if is_classifier else weigh_predictions
-        weights = weigh(inner, self.labels, None, LAM)
-        pooled, temperature = pool(inner, weights), 1.0
-        if is_classifier:
-            temperature = fit_temperature(pooled_decision(pooled), self.labels)
+        weigh: Any = blocks.weigh_probabilities if self.n_classes else blocks.weigh_predictions
+        weights, temperature = weigh(inner, labels, None, LAM), 1.0
         tested = [self._test(one) for one in models]
         outputs = [self._outputs(scores, one.temperature) for one, (scores, _) in zip(models, tested, strict=True)]
-        pooled = pool(np.array(outputs), weights)
-        decision = pooled_decision(pooled) if is_classifier else pooled
+        decision = blocks.pool(np.array(outputs), weights)
+        if self.n_classes:
+            temperature = blocks.fit_temperature(blocks.pooled_decision(blocks.pool(inner, weights)), labels)
+            decision = blocks.pooled_decision(decision)
         values = self._measure(decision if decision.ndim > 1 else decision[:, None], temperature)
-        names = [f"{weight:.2f} {one.trial.algorithm.name}" for one, weight in zip(models, weights, strict=True)]
+        names = [f"{weight:.2f} {one.algorithm.name}" for one, weight in zip(models, weights, strict=True)]
         seconds = sum(one.seconds for found in tried for one in found) + sum(took for _, took in tested)
         return values | {"seconds": seconds, "chosen": " + ".join(names)}
 
-    def _validate(self, algorithm: Algorithm) -> list[Validated]:
+    def _validate(self, algorithm: Algorithm) -> list[Trial]:
         found = []
         for setting in algorithm.grid:
-            trial = self._trial(algorithm, setting)
+            trial = Trial(algorithm, setting)
             if trial.title not in self.validated:
-                self.validated[trial.title] = self._validate_one(trial)
+                began = time.process_time()
+                try:
+                    done = self._with_best_rounds(trial)
+                except Exception as error:  # of another library, for example for a class with one row
+                    print(f"peers: {trial.title}: {error}", file=sys.stderr)
+                    done = replace(trial, loss=math.inf)
+                self.validated[trial.title] = replace(done, seconds=time.process_time() - began)
             found.append(self.validated[trial.title])
         return found
 
-    def _trial(self, algorithm: Algorithm, setting: Setting) -> Trial:
-        return Trial(algorithm, setting, self.seed, self.n_classes, self.metric)
+    def _with_best_rounds(self, trial: Trial) -> Trial:
+        """The mean loss over the parts, and the temperature of all of them, after each number of rounds."""
+        stages = blocks.stages_of(trial.algorithm, trial.setting)
+        matrix, labels, tried = self.training.matrix, np.concatenate(self.labels), []
+        each = [self._scores(trial, self.training.take(learn), matrix[rows], stages) for learn, rows in self.inner]
+        for stage, *of_parts in zip(stages, *each, strict=True):
+            scores = np.concatenate(of_parts)
+            temperature = self._temperature(scores, labels)
+            parts = [
+                Scored(y, some, self.n_classes, temperature) for y, some in zip(self.labels, of_parts, strict=True)
+            ]
+            loss = float(np.mean([self.metric.value(one) for one in parts]))
+            setting = blocks.with_rounds(trial.algorithm, trial.setting, stage)
+            tried.append(replace(trial, setting=setting, loss=loss, temperature=temperature, scores=scores))
+        return min(tried, key=lambda one: one.loss)
 
-    def _validate_one(self, trial: Trial) -> Validated:
-        started = time.process_time()
-        try:
-            scores = trial.inner_scores(self.training, self.inner)
-        except Exception as error:  # of another library, for example for a class with one row
-            print(f"peers: {trial.title}: {error}", file=sys.stderr)
-            return Validated(trial, math.inf, 1.0, np.empty(0), time.process_time() - started)
-        losses, temperatures = trial.losses(self.validation, scores)
-        best = int(np.argmin(losses))
-        return Validated(
-            trial.with_stage(best),
-            float(losses[best]),
-            temperatures[best],
-            np.concatenate(scores[best]),
-            time.process_time() - started,
-        )
+    def _scores(self, trial: Trial, rows: Rows, X: Any, stages: list[int]) -> Floats:
+        """[stage, row, output] of a model that is trained on some rows."""
+        target, present = rows.target, None
+        if self.n_classes:
+            present, target = np.unique(target, return_inverse=True)
+        model = trial.algorithm.build(trial.setting, Facts(rows.categorical, self.seed, rows.widest))
+        if present is None or len(present) > 1:
+            blocks.train(model, trial.setting, rows.matrix, target, rows.weight)
+        return blocks.staged_scores(model, X, X.shape[0], present, self.n_classes, stages)
 
-    def _test(self, one: Validated) -> tuple[Floats, float]:
+    def _temperature(self, scores: Floats, target: Any) -> float:
+        """By the rows whose class was among the training rows; 1 for regression."""
+        if not self.n_classes:
+            return 1.0
+        is_many = self.n_classes > 2
+        known = scores[np.arange(len(target)), target] > blocks.ABSENT if is_many else np.full(len(target), True)
+        return blocks.fit_temperature(Scored(target, scores, self.n_classes).decision[known], target[known])
+
+    def _test(self, trial: Trial) -> tuple[Floats, float]:
         """The scores of the test rows, after training on all training rows, and the seconds that took."""
-        name = one.trial.title
-        if name not in self.tested:
-            started = time.process_time()
-            scores = one.trial.scores(self.training, self.test.matrix)[0]
-            self.tested[name] = scores, time.process_time() - started
-        return self.tested[name]
+        if trial.title not in self.tested:
+            began = time.process_time()
+            scores = self._scores(trial, self.training, self.test.matrix, [0])[0]
+            self.tested[trial.title] = scores, time.process_time() - began
+        return self.tested[trial.title]
 
     def _outputs(self, scores: Floats, temperature: float) -> Floats:
         """Probabilities [row, class]; for regression the predictions."""
         scored = Scored(np.zeros(len(scores), dtype=np.int64), scores, self.n_classes, temperature)
         return np.exp(scored.log_probabilities) if self.n_classes else scored.decision
 
-    def _measure(self, scores: Floats, temperature: float) -> dict[str, Any]:
-        n_classes = self.n_classes
-        scored = Scored(self.test.target, scores, n_classes, temperature)
-        fitting = [metric for metric in METRICS.values() if metric.for_classes == (n_classes > 0)]
-        values: dict[str, Any] = {metric.name: metric.shown(metric.value(scored)) for metric in fitting}
-        if n_classes:
-            wrong = METRICS["error"].losses(scored) > 0
-            values["rows"] = len(wrong)
-            values["wrong"] = base64.b64encode(np.packbits(wrong).tobytes()).decode()
+    def _measure(self, scores: Floats, temperature: float) -> RowDict:
+        scored = Scored(self.test.target, scores, self.n_classes, temperature)
+        fitting = [metric for metric in blocks.METRICS.values() if metric.for_classes == (self.n_classes > 0)]
+        values: RowDict = {metric.name: metric.shown(metric.value(scored)) for metric in fitting}
+        if self.n_classes:
+            wrong = blocks.METRICS["error"].losses(scored) > 0
+            values |= {"rows": len(wrong), "wrong": packed(wrong)}
         return values
 
 
@@ -253,18 +295,14 @@ def is_reported(name: str) -> bool:
     return hashlib.sha256(name.encode()).digest()[0] % 2 == 1
 
 
-def data_sets(request: Request) -> list[dict[str, Any]]:
+def data_sets(request: Request) -> list[RowDict]:
     """Of the task, with enough rows, the reported half, or those asked for."""
-    task = "classification" if request.number == 1 else "regression"
-    listed = json.loads((request.data / "DATASETS.json").read_text(encoding="utf-8"))["datasets"]
-    fitting = [one for one in listed if one["task"] == task and one["file"].endswith(".csv.gz")]
-    if request.only:
-        return [one for one in fitting if one["name"] in request.only]
+    fitting = listed_sets(request, "classification" if request.number == 1 else "regression")
     large = [one for one in fitting if one["n_rows"] >= FEWEST_ROWS and is_reported(one["name"])]
-    return large[:3] if request.quick else large
+    return fitting if request.only else large[:3] if request.quick else large
 
 
-def load_rows(request: Request, facts: dict[str, Any]) -> tuple[Rows, int]:
+def load_rows(request: Request, facts: RowDict) -> tuple[Rows, int]:
     """The rows of a data set, and the number of its classes."""
     import pandas as pd
 
@@ -274,7 +312,7 @@ def load_rows(request: Request, facts: dict[str, Any]) -> tuple[Rows, int]:
         table[name] = table[name].astype("category")
     present = y.notna()
     target = y[present].astype(str).to_numpy() if facts["task"] == "classification" else y[present].to_numpy(np.float64)
-    rows, classes = read_rows(table[present], target, facts["task"], "from_dtype")
+    rows, classes = blocks.read_rows(table[present], target, facts["task"], "from_dtype")
     return rows, len(classes)
 
 
@@ -289,20 +327,17 @@ def flip(rows: Rows, share: float, n_classes: int, seed: int) -> Rows:
 # ---------------------------------------------------------------- results
 
 
-Key = list[Any]  # data set, split, share of flipped labels, method
-
-
 @dataclass(frozen=True)
 class Unit:
     """One split of a data set, with one share of flipped labels, for the methods that are not stored yet."""
 
-    facts: dict[str, Any]
+    facts: RowDict
     seed: int
     flipped: float
-    left: tuple[str, ...] | None = None
+    left: tuple[str, ...] = ()
 
-    def key(self, method: str) -> Key:
-        return [self.facts["name"], self.seed, self.flipped, method]
+    def key(self, method: str) -> tuple[str, int, float, str]:
+        return self.facts["name"], self.seed, self.flipped, method
 
     def has(self, method: str) -> bool:
         """Whether a method is run. The slow one is not, where a fit takes minutes."""
@@ -310,63 +345,52 @@ class Unit:
         return method != SLOW or (is_small and self.seed == 0 and self.flipped == 0.0)
 
 
-def compute(request: Request, plan: Plan) -> Stored:
+def compute(request: Request, plan: Plan) -> list[RowDict]:
     """All results that are stored, after running what is missing: one split of all data sets after another."""
-    lines = Lines(request.out / f"{request.what.replace(' ', '-')}{'-quick' if request.quick else ''}.jsonl")
-    stored = read_csv(results_path(request, "csv")) | lines.found
-    if request.render:
-        return stored
-    names = [*methods(request.number == 1, Size(), plan.budget), STACK]
-    waiting = []
-    by_size = sorted(data_sets(request), key=lambda facts: int(facts["n_rows"]))
+    lines, path = Lines(request.results(request.name, "jsonl")), request.results(f"peers-{request.name}")
+    rows = stored_rows(path, TEXTS) if path.exists() else []
+    found = {tuple(row[name] for name in KEY): row for row in rows} | lines.by_key()
+    names, waiting = [*methods(request.number == 1, Size(), plan.budget), STACK], []
+    by_size = [] if request.render else sorted(data_sets(request), key=lambda facts: int(facts["n_rows"]))
     splits = {flipped: request.repeats or most for flipped, most in plan.splits.items()}
     for seed, flipped, facts in product(range(max(splits.values())), splits, by_size):
         unit = Unit(facts, seed, flipped)
-        left = tuple(name for name in names if json.dumps(unit.key(name)) not in stored and unit.has(name))
+        left = tuple(name for name in names if unit.key(name) not in found and unit.has(name))
         if left and seed < splits[flipped]:
             waiting.append(replace(unit, left=left))
-    for done, (key, result) in enumerate(_run_units(request, plan, waiting), 1):
-        lines.compute(key, lambda result=result: result)  # type: ignore[misc]
-        print(f"peers: {done} of {sum(len(one.left or ()) for one in waiting)}: {key}", file=sys.stderr, flush=True)
-    return stored | lines.found
+    make = partial(run_unit, request, plan)
+    for unit, results in each_result(make, waiting, request.jobs, lambda unit: f"{unit.facts['name']}, {unit.flipped}"):
+        for name, result in results.items():
+            found[unit.key(name)] = lines.compute(list(unit.key(name)), partial(dict, result))
+    order = sorted(found, key=lambda key: (key[2], key[0], key[1], key[3]))
+    return [
+        {name: _cell({**found[key], **dict(zip(KEY, key, strict=True))}.get(name, "")) for name in FIELDS}
+        for key in order
+    ]
 
 
-def _run_units(request: Request, plan: Plan, waiting: list[Unit]) -> Iterator[tuple[Key, dict[str, Any]]]:
-    if request.jobs == 1:
-        for unit in waiting:
-            yield from run_unit(request, plan, unit)
-        return
-    tasks = (joblib.delayed(_run_whole)(request, plan, unit) for unit in waiting)
-    for found in joblib.Parallel(n_jobs=request.jobs, return_as="generator_unordered")(tasks):
-        yield from found
+def _cell(value: Any) -> Any:
+    return float(f"{value:.10g}") if isinstance(value, float) else value
 
 
-def _run_whole(request: Request, plan: Plan, unit: Unit) -> list[tuple[Key, dict[str, Any]]]:
-    return list(run_unit(request, plan, unit))
-
-
-def run_unit(request: Request, plan: Plan, unit: Unit) -> Iterator[tuple[Key, dict[str, Any]]]:
+def run_unit(request: Request, plan: Plan, unit: Unit) -> dict[str, RowDict]:
     """Run the methods that are left, one after another."""
     rows, n_classes = load_rows(request, unit.facts)
-    opened, held = hold_out(rows, min(0.3, plan.test_rows / rows.n_rows), unit.seed)
-    most = np.random.default_rng([unit.seed, 8]).permutation(opened)[: plan.training_rows]
+    share = min(0.3, plan.test_rows / rows.n_rows)
+    held = blocks.draw(rows.target, share, np.random.default_rng([unit.seed, 0]))
+    most = np.random.default_rng([unit.seed, 8]).permutation(np.flatnonzero(~held))[: plan.training_rows]
     training = flip(rows.take(np.sort(most)), unit.flipped, n_classes, unit.seed)
     every = methods(n_classes > 0, Size(training.n_rows, n_classes), plan.budget)
-    metric = METRICS["error" if n_classes else "mae"]
-    split = Split(training, rows.take(held), n_classes, unit.seed, metric)
-    for name in unit.left or (*every, STACK):
+    split = Split(training, rows.take(np.flatnonzero(held)), n_classes, unit.seed)
+    results = {}
+    for name in unit.left:
         with threadpool_limits(1), warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            result = split.run_stack(every[PORTFOLIO]) if name == STACK else split.run(every[name])
-        yield unit.key(name), result
+            results[name] = split.run_stack(every[PORTFOLIO]) if name == STACK else split.run(every[name])
+    return results
 
 
 # ---------------------------------------------------------------- the page
-
-
-def results_path(request: Request, ending: str) -> Path:
-    """The file of the results as a table or as a picture."""
-    return request.out / f"peers-{request.what.replace(' ', '-')}{'-quick' if request.quick else ''}.{ending}"
 
 
 def reproduce(request: Request) -> str:
@@ -374,37 +398,22 @@ def reproduce(request: Request) -> str:
 
     The page is made from the CSV file.
     """
-    plan = (QUICK if request.quick else FULL)[request.number]
-    path = results_path(request, "csv")
-    if not (request.render and path.exists()):
-        write_csv(path, compute(request, plan))
-    stored = read_csv(path)
-    sets = request.only or {json.loads(key)[0] for key in stored}
-    found = {flipped: complete(stored, flipped, sets) for flipped in sorted(plan.splits)}
+    plan, study = (QUICK if request.quick else FULL)[request.number], f"peers-{request.name}"
+    rows = stored(request, "peers", partial(compute, request, plan), TEXTS, lines=True)
     task, loss = ("classification", "error") if request.number == 1 else ("regression", "mae")
-    own = {*PARTS["classification"], *PARTS["regression"]}
-    pages = {
-        f"{flipped:.0%} of the labels flipped" if flipped else "Clean labels": Page(
-            results, loss, own, 2 if flipped else 1
-        )
-        for flipped, results in found.items()
-        if results
-    }
-    page = [
-        f"# Peers, table {request.number}: {task}",
-        "",
-        f"{'Quick version. ' if request.quick else ''}At most {plan.training_rows:,} training rows, up to "
-        f"{plan.budget} settings per method. [The study](peers.md) describes the methods and what was found. "
-        f"The results are in `{path.name}`, from which `electorate reproduce peers --table {request.number} --render` "
-        f"makes this page.",
-        "",
-    ]
+    pages: dict[str, Page] = {}
+    for flipped in sorted(plan.splits):
+        results = complete(rows, flipped, request.only or {row["data"] for row in rows})
+        title = f"{flipped:.0%} of the labels flipped" if flipped else "Clean labels"
+        pages |= {title: Page(results, loss, OWN, 2 if flipped else 1)} if results else {}
+    values = {"rows": plan.training_rows, "budget": plan.budget, "number": request.number}
+    quick, file = "Quick version. " if request.quick else "", request.results(study).name
+    picture = request.results(study, "png")
     if pages:
-        if importlib.util.find_spec("matplotlib") is not None:
-            draw_ranks(results_path(request, "png"), pages)
-        page += [f"![Mean ranks of all methods]({results_path(request, 'png').name})", ""]
-    if len(pages) > 1:
-        page += [*rank_summary(pages), ""]
-    for head, one in pages.items():
-        page += [f"## {head}", "", *one.text()]
-    return "\n".join(page)
+        draw_ranks(pages).savefig(picture, dpi=110)
+    image = f"![Mean ranks of all methods]({picture.name})" if pages else ""
+    page = paragraphs(
+        f"# Peers, table {request.number}: {task}", text("peers", quick=quick, file=file, **values), image
+    )
+    page += rank_summary(pages) if len(pages) > 1 else []
+    return "\n".join([*page, *(line for head, one in pages.items() for line in (f"## {head}", "", *one.text()))])

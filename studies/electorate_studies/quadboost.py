@@ -17,7 +17,6 @@ Table 2 fits every run of table 1 again, with its stored choice of parameters.
 import math
 import time
 import warnings
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import product
@@ -25,86 +24,30 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.model_selection import GridSearchCV, StratifiedKFold
 
 from electorate import AdaBoostClassifier, LPBoostClassifier, Pool, QuadBoostClassifier, QuadBoostClassifierCV
-from electorate.comparison import paired_tests
-from electorate.estimators.quadboost_cv import VALUES
-from electorate.exact import Floats
-from electorate_studies import quadboost_table2
-from electorate_studies.binary_sets import BinarySet, Source, doubt, files_of, read_set, with_files
-from electorate_studies.long_adaboost import staged_errors
-from electorate_studies.pages import StudyTable, doubt_lines, introduction, once, order_lines, table_lines
-from electorate_studies.request import Request, markdown_table
-from electorate_studies.runs import Outcome, Row, Unit, read_results, results_of
+from electorate.comparison.building_blocks import paired_tests
+from electorate_studies import pages, quadboost_table2
+from electorate_studies.binary_sets import BinarySet, doubts, files_of, read_set, sets_of, with_files
+from electorate_studies.quadboost_table2 import ALGORITHMS, PRINTED, TABLE_1
+from electorate_studies.request import PAPERS, Floats, Ints, Request, markdown_table, paragraphs, text
+from electorate_studies.runs import Outcome, Row, Unit, by_algorithm, read_results, results_of
 
-Labels = NDArray[np.int64]
-OFFERS = {
-    "table 1": "test errors and times of six algorithms on 25 data sets",
-    "table 2": "the Poisson binomial test between them, on our stored runs and from the published table 1",
-}
 LONGER = "3"  # not a table of the paper
-OFFERS[f"table {LONGER}"] = "AdaBoost of table 1 with up to 1,000,000 rounds, as in the paper"
 REWEIGHTED = "4"  # not a table of the paper: section 3.1 says that re-weighting might be advantageous
-OFFERS[f"table {REWEIGHTED}"] = "QuadBoost of table 1 with re-weighting (section 3.1)"
+OFFERS = PAPERS["quadboost"]["offers"]
 NEEDS_DATA = ("table 1", f"table {LONGER}", f"table {REWEIGHTED}")
 WHOLE = ("all",)
 PENALTY = {"QuadBoost-L1": "l1", "QuadBoost-L2": "l2", "QuadBoost-Linf": "linf", "QuadBoost": None}
-ALGORITHMS = (*PENALTY, "LPBoost", "AdaBoost")
+VALUES = {"l1": np.logspace(-4, 0, 10), "l2": np.logspace(0, 3, 10), "linf": np.logspace(-4, -1, 10)}
 POWERS = dict(zip((*PENALTY, "AdaBoost"), ((5, 5), (1, 5), (0, 5), (0, 3), (2, 6)), strict=True))  # of ten, rounds
 PRICES = np.logspace(-3, 3, 10)  # C of LPBoost
-BALANCED = "L vs R; the 49 balanced rows are left out: with them as L or R the least squares error is 5.6%"
-SETS = {
-    "australian": Source("australian"),
-    "balance": Source("balance_scale", ("L",), ("R",), doubt=BALANCED, confidence="low"),
-    "breast": Source("breast_w"),
-    "bupa": Source("bupa"),
-    "car": Source("car", ("unacc",)),
-    "cmc": Source("cmc", ("1",)),
-    "credit": Source("credit_crx"),
-    "cylinder": Source("cylinder_bands"),
-    "ecoli": Source("ecoli", ("cp",)),
-    "flags": Source("flags", ("Other_Christian",)),
-    "glass": Source("glass", ("1", "2", "3")),
-    "heart": Source("heart_statlog"),
-    "hepatitis": Source("hepatitis"),
-    "horse": Source("horse_colic"),
-    "ionosphere": Source("ionosphere"),
-    "letter ab": Source("letter", ("A",), ("B",)),
-    "monks": Source("monks1"),
-    "optdigits": Source("optdigits", ("0", "2", "4", "6", "8"), head=3823),
-    "pima": Source("pima"),
-    "tictactoe": Source("tic_tac_toe"),
-    "titanic": Source("titanic"),
-    "vote": Source("house_votes"),
-    "wine": Source("wine", ("2",)),
-    "yeast": Source("yeast", ("CYT",)),
-    "zoo": Source("zoo", ("1",)),
-}
-MORE_SPLITS = {  # of data sets whose standard errors are above half a point after ten splits
-    "australian": 12,
-    "balance": 12,
-    "bupa": 30,
-    "credit": 12,
-    "cylinder": 20,
-    "ecoli": 15,
-    "flags": 40,
-    "glass": 22,
-    "heart": 45,
-    "hepatitis": 80,
-    "horse": 30,
-    "ionosphere": 25,
-    "monks": 16,
-    "pima": 20,
-    "tictactoe": 16,
-    "vote": 12,
-    "wine": 45,
-    "yeast": 12,
-    "zoo": 30,
-}
-PUBLISHED = {name: line[1:] for name, line in quadboost_table2.TABLE_1.items()}
-PUBLISHED_SECONDS = (1.326, 74.040, 1.131, 0.397, 26.930, 8.096)
+SETS = sets_of("quadboost")
+MORE_SPLITS = PAPERS["quadboost"]["splits"]  # of sets whose standard errors are above half a point after ten splits
+PUBLISHED = {name: line[1:] for name, line in TABLE_1.items()}
+PUBLISHED_SECONDS = tuple(PRINTED["seconds"])
+SAME = 1e-9  # a difference of errors below this is none
 
 
 @dataclass(frozen=True)
@@ -140,96 +83,89 @@ def normalised(train: Floats, test: Floats) -> tuple[Floats, Floats]:
     return one, other
 
 
-def split(data: BinarySet, seed: int) -> tuple[Labels, Labels]:
+def split(data: BinarySet, seed: int) -> tuple[Ints, Ints]:
     """Training rows: min(500, half of all, rounded up)."""
     order = np.random.default_rng(seed).permutation(len(data.y))
     n = min(500, math.ceil(len(order) / 2))
     return order[:n], order[n:]
 
 
+def parts_of(unit: Unit, folder: Path) -> tuple[BinarySet, BinarySet]:
+    """Training and test rows."""
+    data = read_set(SETS[unit.data], folder)
+    train, test = split(data, unit.split)
+    X, X_test = normalised(data.X[train], data.X[test])
+    return BinarySet(X, data.y[train]), BinarySet(X_test, data.y[test])
+
+
 # ---------------------------------------------------------------- the algorithms, each with its cross-validation
 
 
-def fit_quadboost(algorithm: str, X: Floats, y: Labels, size: Size, reweight: str = "never") -> Any:
-    rounds, penalty = size.rounds(algorithm), PENALTY[algorithm]
-    return QuadBoostClassifierCV(Pool(), penalty=penalty, rounds=rounds, reweight=reweight, n_jobs=1).fit(X, y)
-
-
-def fit_lpboost(algorithm: str, X: Floats, y: Labels, size: Size) -> Any:
+def fit(algorithm: str, X: Floats, y: Ints, size: Size, reweight: str = "never") -> Any:
+    """The algorithm with the parameters that cross-validation chooses."""
+    if algorithm in PENALTY:
+        given: dict[str, Any] = {"penalty": PENALTY[algorithm], "rounds": size.rounds(algorithm), "reweight": reweight}
+        return QuadBoostClassifierCV(Pool(), n_jobs=1, **given).fit(X, y)
+    if algorithm == "AdaBoost":
+        return adaboost(chosen_rounds(X, y, size)).fit(X, y)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # the least C empties the model, which warns
         return GridSearchCV(LPBoostClassifier(Pool(), n_jobs=1), {"C": PRICES}, cv=5, n_jobs=1).fit(X, y)
 
 
-def fit_adaboost(algorithm: str, X: Floats, y: Labels, size: Size) -> Any:
-    """Of fewer rounds than wanted, the error is that of all there were."""
-    rounds = size.rounds(algorithm)
-    wanted, errors = set(rounds), np.zeros(len(rounds))
-    for a, b in StratifiedKFold(5).split(X, y):
-        model = AdaBoostClassifier(Pool(), n_estimators=rounds[-1], n_jobs=1).fit(X[a], y[a])
-        found, last = {}, 1.0
-        for number, predicted in enumerate(model.staged_predict(X[b]), start=1):
-            if number in wanted or number == len(model.steps_):
-                found[number] = last = float(np.mean(predicted != y[b]))
-        errors += np.array([found.get(number, last) for number in rounds])
-    return AdaBoostClassifier(Pool(), n_estimators=rounds[int(np.argmin(errors))], n_jobs=1).fit(X, y)
+def adaboost(rounds: int) -> AdaBoostClassifier:
+    return AdaBoostClassifier(Pool(), n_estimators=rounds, n_jobs=1)
 
 
-FITS: dict[str, Callable[[str, Floats, Labels, Size], Any]] = {
-    **dict.fromkeys(PENALTY, fit_quadboost),
-    "LPBoost": fit_lpboost,
-    "AdaBoost": fit_adaboost,
-}
+def chosen_rounds(X: Floats, y: Ints, size: Size) -> int:
+    """The rounds of AdaBoost with the least error in cross-validation."""
+    rounds = size.rounds("AdaBoost")
+    folds = StratifiedKFold(5).split(X, y)
+    errors = sum(staged_errors((X[a], y[a]), (X[b], y[b]), rounds) for a, b in folds)
+    return rounds[int(np.argmin(errors))]
 
 
-# ---------------------------------------------------------------- the page
-
-
-def size_of(table: str, quick: bool) -> Size:
-    return QUICK if quick else LONG if table == LONGER else FULL
+def staged_errors(train: tuple[Floats, Ints], test: tuple[Floats, Ints], rounds: list[int]) -> Floats:
+    """AdaBoost's test errors after so many rounds; where it ended before, that of its last. A million: 1.5 GB."""
+    wanted, found, last = set(rounds), {}, 1.0
+    for number, predicted in enumerate(adaboost(rounds[-1]).fit(*train).staged_predict(test[0]), start=1):
+        last = float(np.mean(predicted != test[1]))
+        if number in wanted:
+            found[number] = last
+    return np.array([found.get(number, last) for number in rounds])
 
 
 def run_split(unit: Unit, folder: Path, quick: bool = False) -> list[Outcome]:
     """All algorithms on the same training rows."""
-    size = size_of(unit.table, quick)
-    data = read_set(SETS[unit.data], folder)
-    train, test = split(data, unit.split)
-    X, X_test = normalised(data.X[train], data.X[test])
+    size, (train, test) = size_of(unit.table, quick), parts_of(unit, folder)
     if unit.table == LONGER:
-        return [run_longer((X, data.y[train]), (X_test, data.y[test]), size)]
+        return [run_longer(train, test, size)]
     outcomes, again = [], unit.table == REWEIGHTED
     for algorithm in PENALTY if again else ALGORITHMS:
         began = time.process_time()
-        fit = partial(fit_quadboost, reweight="cyclic") if again else FITS[algorithm]
-        model = fit(algorithm, X, data.y[train], size)
+        model = fit(algorithm, train.X, train.y, size, "cyclic" if again else "never")
         seconds = time.process_time() - began
-        error = float(np.mean(model.predict(X_test) != data.y[test]))
-        outcomes.append(Outcome(algorithm, error, seconds, _chosen(model)))
+        chosen = getattr(model, "best_params_", None) or {"n_estimators": model.n_estimators}
+        shown = {name: float(f"{x:.4g}") for name, x in chosen.items() if isinstance(x, int | float)}
+        outcomes.append(Outcome(algorithm, float(np.mean(model.predict(test.X) != test.y)), seconds, shown))
     return outcomes
 
 
 def run_again(unit: Unit, folder: Path, stored: list[Row]) -> list[Outcome]:
     """Fit the runs of one split of table 1 again, with their stored parameters: which test rows are wrong."""
-    data = read_set(SETS[unit.data], folder)
-    train, test = split(data, unit.split)
-    X, X_test = normalised(data.X[train], data.X[test])
-    outcomes = []
+    outcomes, (train, test) = [], parts_of(unit, folder)
+    kinds: dict[str, Any] = {"LPBoost": LPBoostClassifier, "AdaBoost": AdaBoostClassifier}
     for row in stored:
         if row.unit == unit._replace(table="1"):
             began, algorithm = time.process_time(), row.outcome.algorithm
-            kind: Any = {"LPBoost": LPBoostClassifier, "AdaBoost": AdaBoostClassifier}.get(
-                algorithm, QuadBoostClassifier
-            )
-            given: dict[str, Any] = {
-                name: on_grid(algorithm, name, value) for name, value in row.outcome.chosen.items()
-            }
-            if algorithm in PENALTY:
-                given["penalty"] = PENALTY[algorithm]
+            given = {name: on_grid(algorithm, name, value) for name, value in row.outcome.chosen.items()}
+            more: dict[str, Any] = {"penalty": PENALTY[algorithm]} if algorithm in PENALTY else {}
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", UserWarning)  # as in the search
-                model = kind(Pool(), n_jobs=1, **given).fit(X, data.y[train])
-            wrong = model.predict(X_test) != data.y[test]
-            chosen = {"rows": len(test), "wrong": quadboost_table2.packed(wrong)}
+                model = kinds.get(algorithm, QuadBoostClassifier)(Pool(), n_jobs=1, **given, **more)
+                model.fit(train.X, train.y)
+            wrong = model.predict(test.X) != test.y
+            chosen = {"rows": len(test.y), "wrong": quadboost_table2.packed(wrong)}
             outcomes.append(Outcome(algorithm, float(wrong.mean()), time.process_time() - began, chosen))
     return outcomes
 
@@ -242,23 +178,22 @@ def on_grid(algorithm: str, name: str, value: float) -> float:
     return float(grid[np.argmin(np.abs(np.log(grid / value)))]) if value > 0 else value
 
 
-def run_longer(train: tuple[Floats, Labels], test: tuple[Floats, Labels], size: Size) -> Outcome:
+def run_longer(train: BinarySet, test: BinarySet, size: Size) -> Outcome:
     """AdaBoost for so many rounds. `chosen` also has the test errors after the most rounds of table 1 and of all."""
-    began, rounds = time.process_time(), size.rounds("AdaBoost")
-    X, y = train
-    folds = StratifiedKFold(5).split(X, y)
-    errors = sum(staged_errors((X[a], y[a]), (X[b], y[b]), rounds) for a, b in folds)
-    best, fewer, most = rounds[int(np.argmin(errors))], min(FULL.adaboost, rounds[-1]), rounds[-1]
+    began, most = time.process_time(), size.rounds("AdaBoost")[-1]
+    best, fewer = chosen_rounds(train.X, train.y, size), min(FULL.adaboost, most)
     wanted = sorted({best, fewer, most})
-    found = dict(zip(wanted, staged_errors(train, test, wanted).tolist(), strict=True))
+    errors = staged_errors((train.X, train.y), (test.X, test.y), wanted).tolist()
+    found = dict(zip(wanted, errors, strict=True))
     ends = {"after_fewer": round(found[fewer], 6), "after_most": round(found[most], 6)}
     return Outcome("AdaBoost", found[best], time.process_time() - began, {"n_estimators": best, **ends})
 
 
-def _chosen(model: Any) -> dict[str, float]:
-    """The hyperparameters that cross-validation chose."""
-    found = getattr(model, "best_params_", None) or {"n_estimators": model.n_estimators}
-    return {name: float(f"{value:.4g}") for name, value in found.items() if isinstance(value, int | float)}
+# ---------------------------------------------------------------- the page
+
+
+def size_of(table: str, quick: bool) -> Size:
+    return QUICK if quick else LONG if table == LONGER else FULL
 
 
 def reproduce(request: Request) -> str:
@@ -295,120 +230,101 @@ def splits_of(table: str, name: str, quick: bool) -> int:
     return max(size.splits, MORE_SPLITS.get(name, 0)) if size is FULL and table == "1" else size.splits
 
 
-def tables(folder: Path) -> list[StudyTable]:
+def tables(folder: Path) -> list[pages.StudyTable]:
     """Table 1 as published."""
-    doubts = {name: doubt(source, folder, "QuadBoost") for name, source in SETS.items()}
-    published = {name: once(*(100 * risk for risk in risks)) for name, risks in PUBLISHED.items()}
-    return [StudyTable("Table 1: six algorithms on 25 data sets", "1", ALGORITHMS, published, doubts)]
+    published = {name: pages.once(*(100 * risk for risk in risks)) for name, risks in PUBLISHED.items()}
+    title = "Table 1: six algorithms on 25 data sets"
+    return [pages.StudyTable(title, "1", ALGORITHMS, published, doubts(SETS, folder, "QuadBoost"))]
 
 
 def page(request: Request, rows: list[Row]) -> str:
     (table,) = tables(request.data)
     pairs = [("QuadBoost", "AdaBoost"), ("QuadBoost-L1", "LPBoost")]
-    lines = introduction("QuadBoost", __doc__, rows, request.quick)
-    lines += [*table_lines(table, rows), *order_lines(table, rows, pairs, 0.05), *claims(rows), ""]
+    lines = pages.introduction("QuadBoost", __doc__, rows, request.quick)
+    lines += [*pages.table_lines(table, rows), *pages.order_lines(table, rows, pairs, 0.05), *claims(rows), ""]
     again = run_table_2(request, rows) if request.what == "all" else []
-    lines += [*time_lines(rows), *longer_lines(rows), *reweighted_lines(rows), *doubt_lines([table])]
+    lines += [*time_lines(rows), *longer_lines(rows), *reweighted_lines(rows), *pages.doubt_lines([table])]
     return "\n".join([*lines, "## Table 2", "", *table_2_lines(again), ""])
+
+
+def means(rows: list[Row], what: str) -> Floats:
+    """[data set, algorithm] of table 1, over the splits; of the data sets that were run."""
+    found = by_algorithm(rows)
+    names = [name for name in SETS if ("1", name, ALGORITHMS[0]) in found]
+    values = [[[getattr(one, what) for one in found["1", name, a].values()] for a in ALGORITHMS] for name in names]
+    return np.array([[np.mean(cell) for cell in row] for row in values])
 
 
 def time_lines(rows: list[Row]) -> list[str]:
     """The last row of Table 1."""
-    head, lines = "mean seconds of a set, on one core, parameters chosen | ours | published | ratio", []
-    for name, theirs in zip(ALGORITHMS, PUBLISHED_SECONDS, strict=True):
-        mine = [row for row in rows if row.unit.table == "1" and row.outcome.algorithm == name]
-        took = [_mean(mine, data, name, "seconds") for data in sorted({row.unit.data for row in mine})]
-        if took:
-            lines.append([name, f"{np.mean(took):.3f}", f"{theirs:.3f}", f"{theirs / np.mean(took):.1f}"])
-    return [*markdown_table(head, lines, "lrrr"), ""] if lines else []
+    seconds = means(rows, "seconds")
+    if not len(seconds):
+        return []
+    head = "mean seconds of a set, on one core, parameters chosen | ours | published | ratio"
+    each = zip(ALGORITHMS, seconds.mean(axis=0), PUBLISHED_SECONDS, strict=True)
+    lines = [[name, f"{ours:.3f}", f"{theirs:.3f}", f"{theirs / ours:.1f}"] for name, ours, theirs in each]
+    return paragraphs(markdown_table(head, lines, "lrrr"))
 
 
 def reweighted_lines(rows: list[Row]) -> list[str]:
     """Errors with and without re-weighting on the splits that were run with both."""
-    lines = []
+    lines, found = [], by_algorithm(rows)
     for algorithm in PENALTY:
-        found = {row.unit: 100 * row.outcome.error for row in rows if row.outcome.algorithm == algorithm}
-        pairs: dict[str, list[tuple[float, float]]] = {}
-        for unit in found:
-            if unit.table == REWEIGHTED and unit._replace(table="1") in found:
-                pairs.setdefault(unit.data, []).append((found[unit._replace(table="1")], found[unit]))
+        pairs = []
+        for name in dict.fromkeys(row.unit.data for row in rows):
+            usual, again = (found.get((table, name, algorithm), {}) for table in ("1", REWEIGHTED))
+            both = [(100 * usual[k].error, 100 * again[k].error) for k in again if k in usual]
+            pairs += [both] if both else []
         if pairs:
-            means = np.array([np.mean(both, axis=0) for both in pairs.values()])
-            gap = means[:, 1] - means[:, 0]
-            record = ", ".join(str(int(np.sum(side))) for side in (gap < -1e-9, np.abs(gap) <= 1e-9, gap > 1e-9))
-            ends = *(f"{x:.2f}" for x in means.mean(axis=0)), f"{gap.mean():+.2f}", record
-            runs = sum(map(len, pairs.values()))
+            mean = np.array([np.mean(both, axis=0) for both in pairs])
+            gap, runs = mean[:, 1] - mean[:, 0], sum(map(len, pairs))
+            ends = *(f"{x:.2f}" for x in mean.mean(axis=0)), f"{gap.mean():+.2f}", pages.record(gap, SAME)
             lines.append([algorithm, len(pairs), runs, *ends, f"{paired_tests.sign_test(gap):.4f}"])
-    text = (
-        "Section 3.1 says that it might be advantageous to re-weight voters. Mean test errors in percent without and "
-        "with it, each with its own choice of parameters, on the same splits; its wins, ties and losses; sign test."
-    )
     head = "algorithm | sets | runs | without | with re-weighting | difference | wins, ties, losses | p"
     table = markdown_table(head, lines, "lrrrrrlr")
-    return ["## Re-weighting (section 3.1)", "", text, "", *table, ""] if lines else []
+    return paragraphs("## Re-weighting (section 3.1)", text("re-weighting"), table) if lines else []
 
 
 def longer_lines(rows: list[Row]) -> list[str]:
     """AdaBoost with the rounds of the paper, beside the same splits of table 1."""
     found = {row.unit: row.outcome for row in rows if row.outcome.algorithm == "AdaBoost"}
-    units = [unit for unit in found if unit.table == LONGER and unit._replace(table="1") in found]
-    pairs = [(found[unit._replace(table="1")], found[unit]) for unit in units]
+    first = {u: u._replace(table="1") for u in found if u.table == LONGER}
+    pairs = {u: (found[usual], found[u]) for u, usual in first.items() if usual in found}
     if not pairs:
         return []
     lines = []
-    for unit, both in zip(units, pairs, strict=True):
+    for unit, both in pairs.items():
         cells = [f"{100 * one.error:.2f} ({one.chosen['n_estimators']:,.0f} rounds)" for one in both]
         ends = [f"{100 * both[1].chosen[name]:.2f}" for name in ("after_fewer", "after_most")]
         lines.append([unit.data, unit.split, *cells, *ends, f"{both[1].seconds:.0f}"])
     gaps = {
-        "With the number of rounds chosen by cross-validation": [100 * (b.error - a.error) for a, b in pairs],
-        "After all rounds": [100 * (b.chosen["after_most"] - b.chosen["after_fewer"]) for _, b in pairs],
+        "With the number of rounds chosen by cross-validation": [100 * (b.error - a.error) for a, b in pairs.values()],
+        "After all rounds": [100 * (b.chosen["after_most"] - b.chosen["after_fewer"]) for _, b in pairs.values()],
     }
+    summary = []
+    for name, values in gaps.items():
+        (mean, error, n), (better, worse) = (
+            pages.mean_and_error(values),
+            (sum(s * x > 0 for x in values) for s in (-1, 1)),
+        )
+        counts = {"n": n, "better": better, "same": n - better - worse, "worse": worse}
+        summary.append(text("1,000,000 instead of 10,000", name=name, mean=mean, error=error, **counts))
     head = "data set | split | at most 10,000 rounds | at most 1,000,000 | after 10,000 | after 1,000,000 | seconds"
-    text = (
-        "The test error in percent, with the number of rounds that cross-validation chose, and without a choice after "
-        "10,000 and 1,000,000 rounds. The rounds are those of `AdaBoostClassifier(Pool())`, in a faster loop."
-    )
     body = markdown_table(head, lines, "lrllrrr")
-    summary = [_gap_line(name, values) for name, values in gaps.items()]
-    return ["## AdaBoost with up to 1,000,000 rounds", "", text, "", *body, "", *summary, ""]
-
-
-def _gap_line(name: str, gaps: list[float]) -> str:
-    error = float(np.std(gaps, ddof=1) / math.sqrt(len(gaps))) if len(gaps) > 1 else math.nan
-    better, worse = (sum(sign * gap > 0 for gap in gaps) for sign in (-1, 1))
-    return (
-        f"- {name}, 1,000,000 instead of 10,000 change the error by {np.mean(gaps):+.2f} ± {error:.2f} points in the "
-        f"mean of {len(gaps)} runs: lower in {better}, the same in {len(gaps) - better - worse}, higher in {worse}."
-    )
+    return paragraphs("## AdaBoost with up to 1,000,000 rounds", text("1,000,000 rounds"), body, summary)
 
 
 def table_2_lines(rows: list[Row]) -> list[str]:
-    return [
-        *quadboost_table2.own_lines(rows),
-        "The Poisson binomial test that Table 2 prints, computed from the printed Table 1.",
-        "",
-        quadboost_table2.report(),
-    ]
+    title = "The Poisson binomial test that Table 2 prints, computed from the printed Table 1."
+    return [*quadboost_table2.own_lines(rows), title, "", quadboost_table2.report()]
 
 
-def claims(every: list[Row]) -> list[str]:
+def claims(rows: list[Row]) -> list[str]:
     """What the paper claims about its table: who is no worse than whom, and how much faster."""
-    rows = [row for row in every if row.unit.table == "1"]
-    names = [name for name in SETS if any(row.unit.data == name for row in rows)]
-    if not names:
-        return []
-    mean = {
-        what: np.array([[_mean(rows, name, algorithm, what) for algorithm in ALGORITHMS] for name in names])
-        for what in ("error", "seconds")
-    }
-    theirs = np.array([PUBLISHED[name] for name in names])
-    return claim_lines(mean["error"], theirs, mean["seconds"].mean(axis=0))
-
-
-def _mean(rows: list[Row], name: str, algorithm: str, what: str) -> float:
-    mine = [row.outcome for row in rows if row.unit.data == name and row.outcome.algorithm == algorithm]
-    return float(np.mean([getattr(one, what) for one in mine]))
+    ours = means(rows, "error")
+    run = {row.unit.data for row in rows if row.unit.table == "1"}
+    theirs = np.array([PUBLISHED[name] for name in SETS if name in run])
+    return claim_lines(ours, theirs, means(rows, "seconds").mean(axis=0)) if len(ours) else []
 
 
 def claim_lines(ours: Floats, theirs: Floats, took: Floats) -> list[str]:
@@ -418,8 +334,5 @@ def claim_lines(ours: Floats, theirs: Floats, took: Floats) -> list[str]:
         a, b = ALGORITHMS.index(one), ALGORITHMS.index(other)
         wins = [int(np.sum(table[:, a] <= table[:, b] + 1e-12)) for table in (ours, theirs)]
         faster = [float(seconds[b] / seconds[a]) for seconds in (took, np.array(PUBLISHED_SECONDS))]
-        lines.append(
-            f"- {one} is no worse than {other} on {wins[0]} of {len(ours)} data sets (published: {wins[1]}), and "
-            f"{faster[0]:.1f} times as fast (published: {faster[1]:.1f})."
-        )
+        lines.append(text("claim of quadboost", one=one, other=other, wins=wins, n=len(ours), faster=faster))
     return lines

@@ -1,21 +1,23 @@
-"""What every study needs: the request, stored results to resume from, columns as numbers, and tables in Markdown.
+"""What every study needs: the request, what the papers print, columns as numbers, and tables and figures.
 
 A study is a module with `OFFERS`, the tables and figures it can make, `NEEDS_DATA`, those that read data sets, and
 `reproduce(request)`, which returns Markdown. `WHOLE` lists the requests that make all of it; "all" is the page of a
 paper, with all its tables.
 """
 
-import csv
 import json
-import os
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from electorate.exact import Floats
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+Bools = NDArray[np.bool_]
+PAPERS = json.loads((Path(__file__).parent / "papers.json").read_text(encoding="utf-8"))  # data sets, printed figures
 
 
 @dataclass(frozen=True)
@@ -46,9 +48,14 @@ class Request:
     def number(self) -> int:
         return int(self.what.split()[-1])
 
-    def results(self, study: str) -> Path:
-        """The CSV file of a study's results; quick ones have their own."""
-        return self.out / f"{study}{'-quick' if self.quick else ''}.csv"
+    @property
+    def name(self) -> str:
+        """In names of files: "table-1"."""
+        return self.what.replace(" ", "-")
+
+    def results(self, study: str, ending: str = "csv") -> Path:
+        """The file of a study's results; quick ones have their own."""
+        return self.out / f"{study}{'-quick' if self.quick else ''}.{ending}"
 
     def choose(self, names: Iterable[str], known: Iterable[str]) -> list[str]:
         """The data sets asked for, in the order of `known`; without any, `names`."""
@@ -65,65 +72,11 @@ class Request:
         figure.savefig(self.out / name, dpi=110)
         return name
 
-    def figure_rows(self, study: str, make: Callable[[], list[dict[str, Any]]], texts: tuple[str, ...] = ()) -> Any:
-        """The numbers that a figure is drawn from, in a CSV file: stored ones to render, else made. texts: columns."""
-        path = self.results(f"{study}-figure-{self.number}")
-        if not self.render:
-            write_rows(path, make())
-        return stored_rows(path, texts)
-
-
-class Lines:
-    """Results in a text file, one JSON line each, by a key; an incomplete last line is ignored, and overwritten."""
-
-    def __init__(self, path: Path, render: bool = False) -> None:
-        self.path = path
-        self.render = render  # nothing may be computed
-        text = path.read_text(encoding="utf-8") if path.exists() else ""
-        complete = [json.loads(line) for line in text.splitlines(keepends=True) if line.endswith("\n")]
-        self.found: dict[str, Any] = {json.dumps(key): value for key, value in complete}
-
-    def has(self, key: list[Any]) -> bool:
-        return json.dumps(key) in self.found
-
-    def compute(self, key: list[Any], make: Callable[[], Any]) -> Any:
-        """The stored result; if there is none, the result of make(), which is then stored."""
-        name = json.dumps(key)
-        if name not in self.found and self.render:
-            raise ValueError(f"{self.path} has no result {name}: run the study without --render")
-        if name not in self.found:
-            self.found[name] = make()
-            self.path.parent.mkdir(parents=True, exist_ok=True)
-            if self.path.exists():
-                os.truncate(self.path, self.path.read_bytes().rfind(b"\n") + 1)
-            with open(self.path, "a", encoding="utf-8") as file:
-                file.write(json.dumps([key, self.found[name]]) + "\n")
-        return self.found[name]
-
-
-def write_rows(path: Path, rows: list[dict[str, Any]]) -> None:
-    """A CSV file; texts are as they are, other cells are JSON."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with open(path, "w", encoding="utf-8", newline="") as file:
-        writer = csv.writer(file, lineterminator="\n")
-        writer.writerow(rows[0] if rows else [])
-        for row in rows:
-            writer.writerow([value if isinstance(value, str) else json.dumps(value) for value in row.values()])
-
-
-def stored_rows(path: Path, texts: tuple[str, ...]) -> list[dict[str, Any]]:
-    """The rows of such a file. texts: the columns of texts."""
-    with open(path, encoding="utf-8", newline="") as file:
-        return [
-            {key: value if key in texts else json.loads(value) for key, value in row.items()}
-            for row in csv.DictReader(file)
-        ]
-
 
 def numbers(table: Any) -> Floats:
     """The columns of a pandas table but `target`: numbers as they are, texts as codes in order, NaN if missing."""
     columns = []
-    for name in table.columns.drop("target"):
+    for name in table.columns.drop("target", errors="ignore"):
         column = table[name]
         if column.dtype.kind in "iufb":
             columns.append(np.asarray(column.to_numpy(), dtype=np.float64))
@@ -133,8 +86,46 @@ def numbers(table: Any) -> Floats:
     return np.stack(columns, axis=1)
 
 
+# ---------------------------------------------------------------- pages and figures
+
+
 def markdown_table(head: str, rows: Iterable[Iterable[object]], numeric: str = "") -> list[str]:
     """The lines of a table. head: titles with " | " between; numeric: "r" for each column to align right, else "l"."""
     titles = head.split(" | ")
     dashes = "".join("---:|" if side == "r" else "---|" for side in numeric.ljust(len(titles), "l"))
     return [f"| {head} |", f"|{dashes}", *(f"| {' | '.join(map(str, row))} |" for row in rows)]
+
+
+def _read_texts() -> dict[str, str]:
+    """The paragraphs of texts.md, by their headings."""
+    parts = (Path(__file__).parent / "texts.md").read_text(encoding="utf-8").removeprefix("# ").split("\n# ")
+    return {name: " ".join(body.split()) for name, _, body in (part.partition("\n") for part in parts)}
+
+
+TEXTS = _read_texts()
+
+
+def text(name: str, /, **values: Any) -> str:
+    """A paragraph of a page, with the values in their places."""
+    return TEXTS[name].format(**values)
+
+
+def paragraphs(*parts: str | list[str]) -> list[str]:
+    """The lines of a page: each part, a text or a table, with an empty line after it, without the empty ones."""
+    return [line for part in parts if part for line in ([part] if isinstance(part, str) else part) + [""]]
+
+
+# Colours for the colour-blind, each with its own dashes, which remain in grey.
+DASHES = {"#000000": "-", "#0072B2": (0, (6, 2)), "#D55E00": (0, (6, 2, 1, 2)), "#009E73": (0, (1.5, 1.5))}
+STYLES = [{"color": color, "linestyle": dashes, "linewidth": 1.6} for color, dashes in DASHES.items()]
+
+
+def new_figure(rows: int, columns: int, size: tuple[float, float], **shared: Any) -> tuple[Any, Any]:
+    """A figure and its panels [row, column], without the lines above and on the right. size: in inches."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=size, layout="constrained")
+    grid = figure.subplots(rows, columns, squeeze=False, **shared)
+    for panel in grid.ravel():
+        panel.spines[["top", "right"]].set_visible(False)
+    return figure, grid

@@ -1,6 +1,8 @@
-"""Results of a study in one CSV file: a row per table, data set, algorithm and split. Runs resume from it.
+"""Stored results of studies, from which runs resume and pages are made.
 
-A unit of work is one split of one data set of one table, for all algorithms of the table: they share what they can.
+`run_units` fills a CSV file with a row per table, data set, algorithm and split: a unit of work is one split of one
+data set of one table, for all algorithms of the table, which share what they can. `Lines` stores any results by a key,
+and `stored` the rows of one table or figure.
 """
 
 import csv
@@ -11,18 +13,18 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import joblib
-import numpy as np
 
 from electorate_studies.request import Request
 
 FIELDS = ("table", "data", "algorithm", "split", "seed", "chosen", "error", "size", "voters", "seconds", "commit")
+RowDict = dict[str, Any]
 
 
 class Unit(NamedTuple):
@@ -65,40 +67,48 @@ class Row:
 Make = Callable[[Unit], list[Outcome]]
 
 
-# ---------------------------------------------------------------- the file
+def by_algorithm(rows: Iterable[Row]) -> dict[tuple[str, str, str], dict[int, Outcome]]:
+    """By table, data set and algorithm, the outcome of every split."""
+    found: dict[tuple[str, str, str], dict[int, Outcome]] = {}
+    for row in rows:
+        found.setdefault((*row.unit[:2], row.outcome.algorithm), {})[row.unit.split] = row.outcome
+    return found
+
+
+# ---------------------------------------------------------------- a row for every algorithm and split
 
 
 def read_results(path: Path) -> list[Row]:
     """Return the stored rows; an incomplete last line is ignored."""
     text = path.read_text(encoding="utf-8") if path.exists() else ""
-    return [_row(one) for one in csv.DictReader(io.StringIO(text[: text.rfind("\n") + 1]))]
-
-
-def _row(one: dict[str, str]) -> Row:
-    numbers = {name: float(one[name] or "nan") for name in ("error", "seconds", "size", "voters")}
-    outcome = Outcome(one["algorithm"], chosen=json.loads(one["chosen"] or "{}"), **numbers)
-    return Row(Unit(one["table"], one["data"], int(one["split"])), outcome, one["commit"])
+    rows = []
+    for one in csv.DictReader(io.StringIO(text[: text.rfind("\n") + 1])):
+        figures = {name: float(one[name] or "nan") for name in ("error", "seconds", "size", "voters")}
+        outcome = Outcome(one["algorithm"], chosen=json.loads(one["chosen"] or "{}"), **figures)
+        rows.append(Row(Unit(one["table"], one["data"], int(one["split"])), outcome, one["commit"]))
+    return rows
 
 
 def write_results(path: Path, unit: Unit, outcomes: list[Outcome]) -> None:
-    """Append the rows of a unit in one write, after the last complete line."""
-    path.parent.mkdir(parents=True, exist_ok=True)
+    """Append the rows of a unit in one write."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     if not path.exists():
         writer.writerow(FIELDS)
-    elif path.stat().st_size and not path.read_bytes().endswith(b"\n"):
-        os.truncate(path, path.read_bytes().rfind(b"\n") + 1)
     for one in outcomes:
         chosen = json.dumps(one.chosen, sort_keys=True) if one.chosen else ""
-        numbers = [_short(value) for value in (one.error, one.size, one.voters, one.seconds)]
-        writer.writerow([*unit[:2], one.algorithm, unit.split, unit.split, chosen, *numbers, commit()])
+        figures = ["" if math.isnan(x) else f"{x:.6g}" for x in (one.error, one.size, one.voters, one.seconds)]
+        writer.writerow([*unit[:2], one.algorithm, unit.split, unit.split, chosen, *figures, commit()])
+    append(path, text.getvalue())
+
+
+def append(path: Path, text: str) -> None:
+    """Write the text after the last complete line of a file."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    if path.exists():
+        os.truncate(path, path.read_bytes().rfind(b"\n") + 1)
     with open(path, "a", encoding="utf-8") as file:
-        file.write(text.getvalue())
-
-
-def _short(value: float) -> str:
-    return "" if math.isnan(value) else f"{value:.6g}"
+        file.write(text)
 
 
 @lru_cache
@@ -111,9 +121,6 @@ def commit() -> str:
         return "unknown"
 
 
-# ---------------------------------------------------------------- running
-
-
 def results_of(request: Request, study: str, units: Callable[[], Iterable[Unit]], make: Make) -> list[Row]:
     """Return the stored results of a study, after running what is missing of the units."""
     path = request.results(study)
@@ -121,41 +128,92 @@ def results_of(request: Request, study: str, units: Callable[[], Iterable[Unit]]
 
 
 def run_units(units: Iterable[Unit], make: Make, path: Path, jobs: int = 1) -> list[Row]:
-    """Run the units that are not stored yet, in their order, and return all stored rows.
-
-    Progress goes to standard error: units done, seconds of the last one, and the time to go, from the mean of the
-    units of the same table and data set where there are any.
-    """
-    stored = read_results(path)
-    known = {row.unit for row in stored}
+    """Run the units that are not stored yet, in their order, and return all stored rows."""
+    known = {row.unit for row in read_results(path)}
     waiting = [unit for unit in dict.fromkeys(units) if unit not in known]
-    took: dict[tuple[str, str], list[float]] = {}
-    for done, (unit, outcomes, seconds) in enumerate(_outcomes(waiting, make, jobs), start=1):
+    for unit, outcomes in each_result(make, waiting, jobs, lambda unit: f"{unit[0]}, {unit[1]}, split {unit[2]}"):
         write_results(path, unit, outcomes)
-        took.setdefault(unit[:2], []).append(seconds)
-        left = _to_go(waiting[done:], took) / max(1, jobs)
-        text = f"{done}/{len(waiting)} {unit.table}, {unit.data}, split {unit.split}: {seconds:.1f} s"
-        print(f"{text}; {left / 60:.0f} min to go", file=sys.stderr, flush=True)
-    return read_results(path) if waiting else stored
+    return read_results(path)
 
 
-def _outcomes(waiting: list[Unit], make: Make, jobs: int) -> Iterator[tuple[Unit, list[Outcome], float]]:
-    if jobs == 1:
-        return map(_Timed(make), waiting)
-    tasks = (joblib.delayed(_Timed(make))(unit) for unit in waiting)
-    found: Iterator[Any] = joblib.Parallel(n_jobs=jobs, return_as="generator_unordered")(tasks)
-    return found
+def each_result(make: Callable[[Any], Any], waiting: list[Any], jobs: int, title: Callable[[Any], str]) -> Any:
+    """Every task with its result, as they are done; progress goes to standard error, with the mean time as a guess."""
+    tasks = (joblib.delayed(_timed)(make, task) for task in waiting)
+    results = joblib.Parallel(n_jobs=jobs, return_as="generator_unordered")(tasks) if waiting else ()
+    passed = 0.0
+    for done, (task, result, seconds) in enumerate(results, start=1):
+        yield task, result
+        passed += seconds
+        left = passed / done * (len(waiting) - done) / max(1, jobs) / 60
+        text = f"{done}/{len(waiting)} {title(task)}: {seconds:.1f} s; {left:.0f} min to go"
+        print(text, file=sys.stderr, flush=True)
 
 
-@dataclass(frozen=True)
-class _Timed:
-    make: Make
-
-    def __call__(self, unit: Unit) -> tuple[Unit, list[Outcome], float]:
-        began = time.perf_counter()
-        return unit, self.make(unit), time.perf_counter() - began
+def _timed(make: Callable[[Any], Any], task: Any) -> tuple[Any, Any, float]:
+    began = time.perf_counter()
+    return task, make(task), time.perf_counter() - began
 
 
-def _to_go(waiting: list[Unit], took: dict[tuple[str, str], list[float]]) -> float:
-    usual = float(np.mean([second for found in took.values() for second in found]))
-    return sum(float(np.mean(took.get(unit[:2], usual))) for unit in waiting)
+# ---------------------------------------------------------------- results by a key
+
+
+class Lines:
+    """Results in a text file, one JSON line each, by a key; an incomplete last line is ignored, and overwritten."""
+
+    def __init__(self, path: Path, render: bool = False) -> None:
+        self.path = path
+        self.render = render  # nothing may be computed
+        text = path.read_text(encoding="utf-8") if path.exists() else ""
+        complete = [json.loads(line) for line in text.splitlines(keepends=True) if line.endswith("\n")]
+        self.found: dict[str, Any] = {json.dumps(key): value for key, value in complete}
+
+    def has(self, key: list[Any]) -> bool:
+        return json.dumps(key) in self.found
+
+    def by_key(self) -> dict[tuple[Any, ...], Any]:
+        return {tuple(json.loads(name)): value for name, value in self.found.items()}
+
+    def compute(self, key: list[Any], make: Callable[[], Any]) -> Any:
+        """The stored result; if there is none, the result of make(), which is then stored."""
+        name = json.dumps(key)
+        if name not in self.found and self.render:
+            raise ValueError(f"{self.path} has no result {name}: run the study without --render")
+        if name not in self.found:
+            self.found[name] = make()
+            append(self.path, json.dumps([key, self.found[name]]) + "\n")
+        return self.found[name]
+
+
+# ---------------------------------------------------------------- the rows of a table or figure
+
+
+def stored(
+    request: Request, study: str, make: Callable[[], list[RowDict]], texts: tuple[str, ...] = (), lines: bool = False
+) -> list[RowDict]:
+    """The numbers of a table or figure, in a CSV file of their own: stored ones to render, else made.
+
+    texts: columns that are not JSON. lines: results are stored in lines too, from which --render makes a missing file.
+    """
+    path = request.results(f"{study}-{request.name}")
+    if not request.render or (lines and not path.exists()):
+        write_rows(path, make())
+    return stored_rows(path, texts)
+
+
+def write_rows(path: Path, rows: list[RowDict]) -> None:
+    """A CSV file; texts are as they are, other cells are JSON."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with open(path, "w", encoding="utf-8", newline="") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(rows[0] if rows else [])
+        for row in rows:
+            writer.writerow([value if isinstance(value, str) else json.dumps(value) for value in row.values()])
+
+
+def stored_rows(path: Path, texts: tuple[str, ...]) -> list[RowDict]:
+    """The rows of such a file, without empty cells. texts: the columns of texts."""
+    with open(path, encoding="utf-8", newline="") as file:
+        return [
+            {key: value if key in texts else json.loads(value) for key, value in row.items() if value}
+            for row in csv.DictReader(file)
+        ]

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 
 import electorate
-from electorate.comparison.checked_rows import check_open_rows
+from electorate.comparison.compare import check_open_rows
 from electorate.comparison.folds import hold_out
 from tests.data.checkup.messy import messy_table
 

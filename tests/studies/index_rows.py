@@ -18,15 +18,12 @@ from typing import Any
 import numpy as np
 
 from electorate import AdaBoostClassifier, PairedStumps, Stumps
-from electorate_studies import adaboost_r, deepboost, quadboost, quadboost_table2, vadaboost
-from electorate_studies import adaboost_r_figures as figures
-from electorate_studies import deepboost_figures as deep_figures
-from electorate_studies import vadaboost_figures as vada_figures
+from electorate_studies import adaboost_r, deepboost, figures, quadboost, quadboost_table2, vadaboost
+from electorate_studies import adaboost_r_figures as curves
 from electorate_studies.binary_sets import read_set
 from electorate_studies.overview import AIMS
-from electorate_studies.pages import SURE, cells_of, paired_difference
-from electorate_studies.request import stored_rows
-from electorate_studies.runs import Row, read_results
+from electorate_studies.pages import SURE, cells_of, mean_and_error, paired_difference
+from electorate_studies.runs import Row, read_results, stored_rows
 
 ROOT = Path(__file__).parents[2]
 STORED = ROOT / "docs" / "studies"
@@ -236,12 +233,12 @@ def vadaboost_rows() -> list[tuple[str, str, str]]:
             f"{YES if gap < -2 * error else NO}: {wins}, {ties}, {losses}, by {-gap:.2f} ± {error:.2f} points",
         )
     )
-    both = vadaboost.with_any_lam(results("vadaboost"))
+    both = vadaboost.any_lam(results("vadaboost"))
     if both:
-        names = sorted({row.unit.data for row in both})
-        gaps = np.array([paired_difference(both, vadaboost.LARGER, n, vadaboost.ANY, "EBBoost")[:2] for n in names])
+        names = sorted(both)
+        gaps = np.array([mean_and_error([100 * (b.error - a.error) for a, b in both[n]])[:2] for n in names])
         gap, error = gaps[:, 0].mean(), np.sqrt(np.nansum(gaps[:, 1] ** 2)) / len(names)
-        free = [row.outcome.chosen["lam"] > 1 for row in both if row.outcome.algorithm == vadaboost.ANY]
+        free = [one.chosen["lam"] > 1 for pairs in both.values() for _, one in pairs]
         rows.append(
             (
                 "section 3",
@@ -250,7 +247,7 @@ def vadaboost_rows() -> list[tuple[str, str, str]]:
                 f"{len(names)} sets, the error of EBBoost changes by {gap:+.2f} ± {error:.2f} points",
             )
         )
-    found = vada_figures.bounds(stored_rows(STORED / "vadaboost-figure-1.csv", ()))
+    found = figures.bounds(stored_rows(STORED / "vadaboost-figure-1.csv", ()))
     touches = all(
         abs(of["U"][50] - of["V"][50]) < 1e-12 and np.all(of["U"] >= of["V"] * (1 - 1e-12)) for of in found.values()
     )
@@ -267,7 +264,7 @@ def vadaboost_rows() -> list[tuple[str, str, str]]:
         (one["lam"], one["algorithm"]): one for one in stored_rows(STORED / "vadaboost-figure-2.csv", ("algorithm",))
     }
     need = {
-        key: [vada_figures.rounds_to(one["cost"], level * one["rows"] ** 2) for level in (0.1, 0.01)]
+        key: [figures.rounds_to(one["cost"], level * one["rows"] ** 2) for level in (0.1, 0.01)]
         for key, one in costs.items()
     }
     ada, vada, free_, eb = (
@@ -406,8 +403,7 @@ def deepboost_rows() -> list[tuple[str, str, str]]:
         for key, table in (("8", "1"), ("9", "2"), ("10", "3"), ("13", "2"), ("14", "3"))
         if any(r.unit.table == key for r in results("deepboost"))
     ]
-    from electorate_studies.deepboost_complexities import KINDS
-
+    KINDS = deepboost.variants.KINDS
     parts = []
     for key, table in kinds:
         pairs = {r.unit: r.outcome for r in results("deepboost") if r.outcome.algorithm == "DeepBoost"}
@@ -432,7 +428,7 @@ def deepboost_rows() -> list[tuple[str, str, str]]:
             f"{min(nodes)} to {max(nodes)} nodes ([picture](../plots/deepboost_figure_3.png))",
         )
     )
-    facts = deep_figures.facts(stored_rows(STORED / "deepboost-figure-4.csv", ("algorithm",)))
+    facts = figures.facts(stored_rows(STORED / "deepboost-figure-4.csv", ("algorithm",)))
     held = {
         what: max(facts, key=lambda a, what=what: facts[a][what]) == "DeepBoost"
         for what in ("minimum", "median", "mean")
@@ -585,19 +581,17 @@ def adaboost_r_rows() -> list[tuple[str, str, str]]:
         )
     )
     stage = stored_rows(STORED / "adaboost_r-figure-2.csv", ())
-    from electorate_studies.adaboost_r_illustrations import graph_of, violations
-
     rows.append(
         (
             "Figure 2",
             "the bound of Theorem 1",
-            f"{YES if not any(map(violations, stage)) else NO} with our own data ([picture](../plots/adaboost_r_figure_2.png)): "
+            f"{YES if not any(map(figures.violations, stage)) else NO} with our own data ([picture](../plots/adaboost_r_figure_2.png)): "
             f"no margin of a training row above the bound at 400 values of theta after {', '.join(str(one['rounds']) for one in stage)} rounds",
         )
     )
     graphs = stored_rows(STORED / "adaboost_r-figure-3.csv", ())
     stairs = all(
-        abs(graph_of(one).margin_error(0.0) - one["eta"]) < 1e-9
+        abs(figures.graph_of(one).margin_error(0.0) - one["eta"]) < 1e-9
         and abs(max(one["margins"]) - (1 - 2 * one["eta"])) < 1e-9
         for one in graphs
     )
@@ -651,9 +645,9 @@ def figure_rows() -> list[tuple[str, str, str]]:
         and r.unit.data.startswith("r = 6")
         and r.outcome.algorithm.endswith((" = 20", " = 1000"))
     ]
-    rows, found = [], figures.claims(every)
-    for number, domain in figures.OF_FIGURE.items():
-        held = figures.claims([r for r in shown if r.unit.table == str(number)]).get(f"{domain}, r = 6")
+    rows, found = [], curves.claims(every)
+    for number, domain in curves.OF_FIGURE.items():
+        held = curves.claims([r for r in shown if r.unit.table == str(number)]).get(f"{domain}, r = 6")
         if held:
             left = held["least area left of 0"]
             rows.append(
@@ -682,7 +676,7 @@ def figure_rows() -> list[tuple[str, str, str]]:
     middle: dict[str, list[float]] = {}  # by noise, of real AdaBoost after 1,000 rounds
     for r in every:
         if r.unit.table in ("6", "6.1") and "training" in r.outcome.chosen:
-            low, half, high = np.interp((0.1, 0.5, 0.9), figures.GRID, r.outcome.chosen["training"])
+            low, half, high = np.interp((0.1, 0.5, 0.9), curves.GRID, r.outcome.chosen["training"])
             name = r.outcome.algorithm if r.unit.table == "6" else f"{r.outcome.algorithm}, long run"
             flat.setdefault(name, []).append(float(high - low))
             if name == "real AdaBoost, T = 1000":

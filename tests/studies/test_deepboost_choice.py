@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from electorate_studies import deepboost as study
-from electorate_studies import deepboost_choice as choice
+from electorate_studies import deepboost_variants as choice
 from electorate_studies.binary_sets import BinarySet
 from electorate_studies.runs import Outcome, Row, Unit
 
@@ -44,13 +44,13 @@ def test_the_page_sets_both_choices_beside_the_published_error() -> None:
         for fold, found in enumerate(FOLDS)
         for algorithm in study.ALGORITHMS["2"]
     ]
-    lines = choice.lines(rows, study.ALGORITHMS, study.PUBLISHED)
+    lines = choice.choice_lines(rows, study.ALGORITHMS, study.PUBLISHED)
     (line,) = [line for line in lines if line.startswith("| german")]
     assert line.startswith("| german | 2 | 30.00 / 15.00 / 15.00 / 23.90; 7.0 / 3; 85.0 / 91.3 |")
     (line,) = [line for line in lines if line.startswith("| mean of the errors")]
     assert line.endswith("| 30.00 / 15.00 / 15.00 / 23.90 | 30.00 / 15.00 / 15.00 / 23.40 |")
     assert not any(line.startswith("| Table 3") for line in lines)
-    assert choice.lines([], study.ALGORITHMS, study.PUBLISHED) == []
+    assert choice.choice_lines([], study.ALGORITHMS, study.PUBLISHED) == []
 
 
 def test_a_folds_own_choice_is_that_of_the_table() -> None:

@@ -8,8 +8,8 @@ import pytest
 from electorate import DeepBoostClassifier, PairedStumps, Stumps, Trees, Union
 from electorate.families.priced_trees import Prices
 from electorate.theory.complexity import Shape
-from electorate_studies import deepboost_complexities as complexities
-from electorate_studies.runs import Outcome, Row, Unit
+from electorate_studies import deepboost_variants as complexities
+from electorate_studies.runs import Outcome, Row, Unit, by_algorithm
 
 
 @pytest.mark.parametrize(("n", "d"), [(100, 3), (11_000, 400)])
@@ -31,23 +31,24 @@ def test_a_provable_complexity_counts_the_labelings() -> None:
 
 def test_only_the_complexity_changes() -> None:
     model = DeepBoostClassifier(Union([Stumps(), PairedStumps()]), lam=0.1, beta=0.2, n_estimators=7)
-    changed = complexities.with_kind(model, 50)
+    changed = complexities.with_complexity(model, 50)
     assert {key for key, value in vars(changed).items() if repr(value) != repr(vars(model)[key])} == {"complexity"}
     assert model.complexity == "published"
-    assert {complexities.with_kind(model, 50, kind).complexity for kind in complexities.KINDS.values()} == {
+    assert {complexities.with_complexity(model, 50, kind).complexity for kind in complexities.KINDS.values()} == {
         "provable",
         "depth",
     }
-    assert {complexities.TABLES[key] for key, kind in complexities.KINDS.items() if kind == "depth"} == {"2", "3"}
+    assert {complexities.COMPLEXITIES[key] for key, kind in complexities.KINDS.items() if kind == "depth"} == {"2", "3"}
 
 
 def test_the_page_compares_the_folds_of_both() -> None:
     rows = [Row(Unit("2", "german", fold), Outcome("DeepBoost", 0.25, 1.0, {}, 7.0, 50.0), "c") for fold in range(3)]
-    assert complexities._compared({(*r.unit, "DeepBoost"): r.outcome for r in rows}, "9", "2", "german") == []
-    assert complexities.lines(rows, {}, Path(), 0.8) == []
+    assert complexities.compared_folds(by_algorithm(rows)["2", "german", "DeepBoost"], {}) == []
+    assert complexities.complexity_lines(rows, {}, Path(), 0.8) == []
     rows += [
         Row(Unit("9", "german", fold), Outcome("DeepBoost", error, 1.0, {}, 9.0, 40.0), "c")
         for fold, error in ((1, 0.24), (2, 0.20), (3, 0.0))
     ]
-    line = complexities._compared({(*r.unit, "DeepBoost"): r.outcome for r in rows}, "9", "2", "german")
-    assert line == ["german", 2, "25.00 / 22.00", "-3.00 ± 2.00", "50.0 / 40.0", "7.00 / 9.00"]
+    found = by_algorithm(rows)
+    line = complexities.compared_folds(*(found[table, "german", "DeepBoost"] for table in ("2", "9")))
+    assert line == [2, "25.00 / 22.00", "-3.00 ± 2.00", "50.0 / 40.0", "7.00 / 9.00"]

@@ -9,8 +9,7 @@ import pytest
 
 from electorate import margins
 from electorate.cli import main
-from electorate_studies import deepboost_figures as deepboost
-from electorate_studies import vadaboost_figures as vadaboost
+from electorate_studies import figures
 
 mpl.use("Agg")
 DATA = Path(os.environ.get("ELECTORATE_DATA", Path(__file__).parents[3] / "shared" / "data"))
@@ -19,43 +18,41 @@ pytestmark = pytest.mark.skipif(not (DATA / "DATASETS.json").exists(), reason="t
 
 def test_deepboosts_trees_are_smaller_where_complexity_has_a_price() -> None:
     free, dear = (
-        np.mean([one["nodes"] for one in deepboost.figure_3(DATA, deepboost.Plan(depth=4, rounds=20, lam=lam))])
-        for lam in (0.0, 0.01)
+        np.mean([one["nodes"] for one in figures.tree_nodes(DATA, depth=4, rounds=20, lam=lam)]) for lam in (0.0, 0.01)
     )
     assert dear < free
 
 
 def test_margins_of_figure_4_are_those_of_the_models() -> None:
-    plan = deepboost.QUICK
-    found = deepboost.figure_4(DATA, plan)
-    X, y = deepboost.rows(DATA)
-    for one, (name, model) in zip(found, deepboost.models(plan).items(), strict=True):
+    found = figures.sorted_margins(DATA, depth=3, rounds=15)
+    X, y = figures.nine_tenths(DATA)
+    for one, (name, model) in zip(found, figures.boosted_trees(3, 15).items(), strict=True):
         values = margins(model.fit(X, y), X, y).values
         assert one["algorithm"] == name
         np.testing.assert_allclose(one["margins"], np.sort(values), atol=1e-6)
-        facts = deepboost.facts(found)[name]
+        facts = figures.facts(found)[name]
         assert facts["minimum"] == pytest.approx(values.min(), abs=1e-6)
         assert facts["median"] == pytest.approx(np.median(values), abs=1e-6)
 
 
 def test_vadaboost_needs_about_twice_adaboosts_rounds_at_lam_0() -> None:
     """Theorem 5, and what the paper sees in its Figure 2."""
-    found = vadaboost.figure_2(DATA, vadaboost.Plan(rounds=150, rows=600, bins=8))
+    found = figures.cost_curves(DATA, rounds=150, rows=600, bins=8)
     costs = {(one["lam"], one["algorithm"]): one["cost"] for one in found}
     for level in (0.1, 0.03):
         names = "AdaBoost, squared", "VadaBoost"
-        ada, vada = (vadaboost.rounds_to(costs[0.0, name], level * 600**2) for name in names)
+        ada, vada = (figures.rounds_to(costs[0.0, name], level * 600**2) for name in names)
         assert ada is not None
         assert vada is not None
         assert 1.5 <= vada / ada <= 3
-    assert vadaboost.rounds_to([3.0, 2.0], 1.0) is None
+    assert figures.rounds_to([3.0, 2.0], 1.0) is None
     assert [name for lam, name in costs if lam == 0.5] == ["AdaBoost, squared", "VadaBoost", "EBBoost"]
     assert np.all(np.diff(costs[0.5, "EBBoost"]) < 0)
 
 
 def test_vadaboosts_bound_touches_its_cost_and_has_its_step_as_minimum() -> None:
     """Figure 1: U is above V and equal to it at 0 (Theorem 3); VadaBoost's step minimises U (Lemma 2)."""
-    found = vadaboost.bounds(vadaboost.figure_1())
+    found = figures.bounds(figures.bound_curves(DATA))
     for of in found.values():
         at_zero = int(np.argmin(np.abs(of["alpha"])))
         assert np.all(of["U"] >= of["V"] * (1 - 1e-12))

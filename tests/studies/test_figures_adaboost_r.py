@@ -28,16 +28,7 @@ from electorate_studies.adaboost_r_figures import (
     units,
     whole_law,
 )
-from electorate_studies.adaboost_r_illustrations import QUICK as FEW_ROUNDS
-from electorate_studies.adaboost_r_illustrations import (
-    RATES,
-    THETAS,
-    graph_of,
-    local_graphs,
-    observed,
-    stages,
-    violations,
-)
+from electorate_studies.figures import FEW_ROUNDS, NOISE, THETAS, graph_of, local_graphs, observed, stages, violations
 from electorate_studies.request import Request
 from electorate_studies.runs import Row
 
@@ -163,9 +154,9 @@ def test_the_long_run_has_adaboost_r_alone(tmp_path: Path) -> None:
 
 def test_figure_2_the_bound_moves_to_the_right() -> None:
     """Theorem 1 for every theta; recomputed from the votes and the edges of the model itself."""
-    few, many = stages(FEW_ROUNDS)
-    X, y = XD6(noise=0.0).sample(FEW_ROUNDS.rows, 0)
-    model = AdaBoostRClassifier(Rules(FEW_ROUNDS.max_terms), n_estimators=many["rounds"]).fit(X, y)
+    few, many = stages(Path(), **FEW_ROUNDS)
+    X, y = XD6(noise=0.0).sample(FEW_ROUNDS["rows"], 0)
+    model = AdaBoostRClassifier(Rules(3), n_estimators=many["rounds"]).fit(X, y)
     scores = np.where(y == 1, 1, -1) * model.decision_function(X)
     np.testing.assert_allclose(observed(many), [np.mean(np.tanh(scores / 2) <= theta) for theta in THETAS.tolist()])
     factor = np.exp(-0.5 * np.sum(model.history_["edge"] ** 2))
@@ -175,11 +166,11 @@ def test_figure_2_the_bound_moves_to_the_right() -> None:
 
 
 def test_figure_3_has_stairs_where_the_paper_says() -> None:
-    for one in local_graphs():
+    for one in local_graphs(Path()):
         rate, graph = one["eta"], graph_of(one)
         assert sorted(graph.values) == pytest.approx([2 * rate - 1, 1 - 2 * rate])
         assert graph.margin_error([-1.0, 0.0, 1.0]) == pytest.approx([0, rate, 1])
-    assert [one["eta"] for one in local_graphs()] == list(RATES)
+    assert [one["eta"] for one in local_graphs(Path())] == list(NOISE)
 
 
 def test_the_command_writes_a_picture_and_a_table(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -46,8 +46,8 @@ def test_ebboost_with_any_lam_is_the_better_by_validation_error() -> None:
         ):
             outcome = Outcome(algorithm, error, 0.0, {"lam": lam, "validation": validation})
             rows.append(Row(Unit(table, "wisc", split), outcome, ""))
-    found = vadaboost.with_any_lam(rows)
-    assert [row.outcome.error for row in found] == [0.1, 0.3, 0.1, 0.1]  # of equals, lam of at most 1
+    errors = [[one.error for one in both] for both in vadaboost.any_lam(rows)["wisc"]]
+    assert errors == [[0.1, 0.3], [0.1, 0.1]]  # of equals, lam of at most 1
     assert "| wisc | 2 | 1 of 2 | 10.00 | 20.00 | +10.00 ± 10.00 |" in vadaboost.larger_lines(rows)
     assert vadaboost.larger_lines([replace(row, unit=row.unit._replace(table="2")) for row in rows]) == []
 

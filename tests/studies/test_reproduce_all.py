@@ -11,16 +11,14 @@ import pytest
 from electorate.cli import main
 from electorate.commands.reproduce import PAPERS
 from electorate_studies import adaboost_r, deepboost, quadboost, vadaboost
-from electorate_studies import deepboost_choice as choice
-from electorate_studies import deepboost_complexities as complexities
-from electorate_studies import deepboost_readings as readings
+from electorate_studies import deepboost_variants as variants
 from electorate_studies.runs import FIELDS, read_results
 
 mpl.use("Agg")
 STORED = Path(__file__).parents[2] / "docs" / "studies"
 DATA = Path(os.environ.get("ELECTORATE_DATA", Path(__file__).parents[3] / "shared" / "data"))
 pytestmark = pytest.mark.skipif(not (DATA / "DATASETS.json").exists(), reason="the data sets are not here")
-OTHER_READINGS = tuple(readings.named(name, one) for name, one in product(readings.ALGORITHMS, readings.READINGS))
+OTHER_READINGS = tuple(variants.named(name, one) for name, one in product(variants.READ_BY, variants.READINGS))
 TABLES = {  # the algorithms of every table
     "quadboost": {
         "1": quadboost.ALGORITHMS,
@@ -30,9 +28,9 @@ TABLES = {  # the algorithms of every table
     "vadaboost": {**vadaboost.ALGORITHMS, vadaboost.LARGER: (vadaboost.ABOVE,)},
     "deepboost": {
         **deepboost.ALGORITHMS,
-        readings.TABLE: OTHER_READINGS,
-        **{key: deepboost.ALGORITHMS[table] for key, table in choice.TABLES.items()},
-        **dict.fromkeys(complexities.TABLES, (complexities.ALGORITHM,)),
+        variants.READ: OTHER_READINGS,
+        **{key: deepboost.ALGORITHMS[table] for key, table in variants.CHOICES.items()},
+        **dict.fromkeys(variants.COMPLEXITIES, ("DeepBoost",)),
         **{key: deepboost.ALGORITHMS[table] for key, table in deepboost.AGAIN.items()},
     },
     "adaboost_r": {"4": adaboost_r.ALGORITHMS, "4.1": adaboost_r.LARGER_ALGORITHMS},

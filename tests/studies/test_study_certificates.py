@@ -10,11 +10,10 @@ import pytest
 from sklearn.base import BaseEstimator, ClassifierMixin
 
 from electorate import Columns, CrossFittedClassifier, MedBoostRegressor
-from electorate_studies import adverse_learners
 from electorate_studies import certificate_coverage as coverage
 from electorate_studies import certificates as study
-from electorate_studies.certificate_aims import more_by_chance
-from electorate_studies.part_counts import excess, paired
+from electorate_studies import worlds as of_worlds
+from electorate_studies.certificate_aims import excess, more_by_chance, paired
 from electorate_studies.request import Request
 from electorate_studies.worlds import PARTS, worlds
 
@@ -49,7 +48,7 @@ class Nearest(ClassifierMixin, BaseEstimator):
 def test_the_cross_fitted_simulation_is_that_of_the_estimator(monkeypatch):
     world = worlds()["duplicates"]
     counts = world.counts(3, coverage.ROWS, np.random.default_rng(4))
-    monkeypatch.setattr(adverse_learners, "allows", lambda errors, *others: np.zeros(len(errors), dtype=bool))
+    monkeypatch.setattr(of_worlds, "allows", lambda errors, *others: np.zeros(len(errors), dtype=bool))
     paid, _ = coverage.cross_fitted(world, 3, np.random.default_rng(4))
     for gap, count in zip(paid, counts, strict=True):
         X = np.repeat(world.inputs, count.sum(axis=1), axis=0)
@@ -91,7 +90,7 @@ def test_trees_are_chosen_where_two_columns_matter_together(depth):
 def test_a_learner_that_reads_the_other_parts_is_right_in_all_parts_at_once():
     """Its function in each part is a function of the other parts, and has its least errors in all parts or in none."""
     rng = np.random.default_rng(1)
-    routed = adverse_learners.Routed(worlds()["coins"], 4, 400, rng)
+    routed = of_worlds.Routed(worlds()["coins"], 4, 400, rng)
     others = routed.best.sum(axis=1, keepdims=True) - routed.best
     few = -others % 4 == routed.best  # [draw, part]: the learner 0 has the function with the fewest errors there
     assert np.array_equal(few.any(axis=1), few.all(axis=1))

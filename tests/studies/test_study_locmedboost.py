@@ -10,7 +10,8 @@ import pytest
 
 from electorate.cli import main
 from electorate_studies import locmedboost as study
-from electorate_studies.request import Request, stored_rows
+from electorate_studies.request import Request
+from electorate_studies.runs import stored_rows
 
 mpl.use("Agg")
 NOWHERE = Path("no data needed")
@@ -83,7 +84,7 @@ def test_figure_1_in_numpy_is_the_regressor() -> None:
 
 
 def test_figure_2_has_two_panels() -> None:
-    figure = study.draw_figure_2(*study.nine_lines())
+    figure = study.draw_lines(study.nine_lines())
     assert [ax.get_title()[:3] for ax in figure.axes] == ["(a)", "(b)"]
     figure.canvas.draw()
 
@@ -92,9 +93,7 @@ def test_figure_2_is_drawn_from_its_file(tmp_path: Path) -> None:
     request = Request("figure 2", False, NOWHERE, tmp_path)
     study.reproduce(request)
     rows = stored_rows(tmp_path / "locmedboost-figure-2.csv", ())
-    x, outputs = study.nine_lines()
-    np.testing.assert_array_equal([one["x"] for one in rows], x)
-    np.testing.assert_array_equal([one["lines"] for one in rows], outputs)
+    assert rows == study.nine_lines()
     picture = (tmp_path / "locmedboost-figure-2.png").read_bytes()
     study.reproduce(replace(request, render=True))
     assert (tmp_path / "locmedboost-figure-2.png").read_bytes() == picture

@@ -4,6 +4,7 @@ import base64
 import json
 import shutil
 from dataclasses import replace
+from functools import partial
 from itertools import product
 from pathlib import Path
 
@@ -16,6 +17,7 @@ from electorate.comparison.rows import Rows
 from electorate_studies import peers
 from electorate_studies.peers_page import Page, complete
 from electorate_studies.request import Request
+from electorate_studies.runs import Lines, stored
 
 BITS = {  # test rows that are predicted wrongly
     peers.PORTFOLIO: np.arange(16) < 8,
@@ -57,7 +59,7 @@ def test_the_study_runs_and_resumes(folder, tmp_path, monkeypatch):
     assert page.count("| one |") == 2
     assert len((tmp_path / "out" / "peers-table-1-quick.csv").read_text().splitlines()) == 1 + 2 * 2 * 3
     assert (tmp_path / "out" / "peers-table-1-quick.png").exists()
-    monkeypatch.setattr(peers, "run_unit", None)  # nothing is computed again
+    monkeypatch.setattr(peers, "run_unit", lambda *_: 1 / 0)  # nothing is computed again
     assert peers.reproduce(request) == page
     next((tmp_path / "out").glob("*.jsonl")).unlink()
     assert peers.reproduce(request) == page  # from the CSV file
@@ -86,33 +88,32 @@ def test_no_method_has_more_settings_than_the_budget(is_classifier, budget):
     found = peers.methods(is_classifier, Size(2_000), budget)
     for algorithms in found.values():
         assert 0 < sum(len(one.grid) for one in algorithms) <= budget
-    wanted = sum(peers.PARTS["classification" if is_classifier else "regression"].values())
+    wanted = sum((peers.CLASSIFIERS if is_classifier else peers.REGRESSORS).values())
     assert sum(len(one.grid) for one in found[peers.PORTFOLIO]) == min(budget, wanted)
 
 
 def test_gaps_ranks_and_what_is_complete():
-    lines = peers.Lines(Path("no such file"))
+    rows = []
     wrong = {name: base64.b64encode(np.packbits(bits).tobytes()).decode() for name, bits in BITS.items()}
     for (name, bits), split in product(BITS.items(), range(2)):
         result = {"error": bits.mean(), "log_loss": 0.5, "seconds": 1.0, "rows": 16, "wrong": wrong[name]}
-        lines.found[json.dumps(["a", split, 0.0, name])] = result
-    lines.found[json.dumps(["b", 0, 0.0, peers.PORTFOLIO])] = {"error": 0.5}  # without the other methods
-    slow = {"error": 0.25, "seconds": 60.0}
-    lines.found[json.dumps(["a", 1, 0.0, peers.SLOW])] = slow  # not on all splits
-    page = Page(complete(lines.found, 0.0, ["a", "b"]), "error", set())
+        rows.append({"data": "a", "split": split, "flipped": 0.0, "method": name, **result})
+    rows.append({**rows[0], "data": "b", "method": peers.PORTFOLIO})  # without the other methods
+    rows.append({**rows[-2], "split": 1, "method": peers.SLOW, "error": 0.25, "seconds": 60.0})  # not on all splits
+    page = Page(complete(rows, 0.0, ["a", "b"]), "error", set())
     assert page.sets == ["a"]
     gap = page.gap("a", peers.PORTFOLIO)
     assert (gap.best, gap.mine, gap.its) == ("good", 0.5, 0.125)
     assert gap.error == pytest.approx(np.sqrt(2 * 6) / 32)  # six rows differ, in both splits
     assert gap.is_behind(0.01)
     assert not gap.is_behind(0.2)
-    assert dict(zip(page.names, page.ranks, strict=True)) == {
+    assert page.ranks == {
         peers.PORTFOLIO: 2.5,
         peers.STACK: 2.5,
         "good": 1.0,
         "bad": 4.0,
     }
-    assert page.ranks_among([page.names.index(name) for name in (peers.STACK, "good", "bad")]).tolist() == [2, 1, 3]
+    assert page.ranks_among([peers.STACK, "good", "bad"]) == {peers.STACK: 2, "good": 1, "bad": 3}
     assert "| a | 0.2500 | 0.5000 | 0.5000 | good | 0.1250 | 60 |" in page.text()
     for name in BITS:  # one of two splits has no rows
         page.results["a", name][0].pop("wrong")
@@ -123,15 +124,15 @@ def test_gaps_ranks_and_what_is_complete():
 
 def test_results_survive_the_csv_file(tmp_path):
     values = {"error": 1 / 3, "log_loss": 0.5, "seconds": 1.25, "chosen": "a, 'b'", "rows": 3, "wrong": "oA=="}
-    stored = {json.dumps(["a", 1, 0.2, "one, two"]): values, json.dumps(["b", 0, 0.0, "three"]): {"mae": 2.0}}
-    path = tmp_path / "results.csv"
-    peers.write_csv(path, stored)
-    found = peers.read_csv(path)
-    assert {key: {**value, "error": pytest.approx(1 / 3)} for key, value in found.items() if "error" in value} == {
-        json.dumps(["a", 1, 0.2, "one, two"]): values
-    }
-    assert found[json.dumps(["b", 0, 0.0, "three"])] == {"mae": 2.0}
-    assert peers.read_csv(tmp_path / "none.csv") == {}
+    lines = Lines(tmp_path / "table-1.jsonl")
+    for key, of in ((["a", 1, 0.2, "one, two"], values), (["b", 0, 0.0, "three"], {"mae": 2.0})):
+        lines.compute(key, partial(dict, of))
+    request = Request("table 1", False, tmp_path, tmp_path, render=True)
+    rows = stored(request, "peers", partial(peers.compute, request, peers.FULL[1]), peers.TEXTS, lines=True)
+    first = {"data": "b", "split": 0, "flipped": 0.0, "method": "three", "mae": 2.0}
+    second = {"data": "a", "split": 1, "flipped": 0.2, "method": "one, two", **values, "error": pytest.approx(1 / 3)}
+    assert rows == [first, second]
+    assert peers.compute(request, peers.FULL[1])[0]["mae"] == 2.0
 
 
 def test_the_slow_method_is_run_on_small_data_sets():

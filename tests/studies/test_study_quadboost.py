@@ -13,8 +13,8 @@ from electorate.comparison import paired_tests
 from electorate_studies import quadboost as study
 from electorate_studies import quadboost_table2 as table2
 from electorate_studies.binary_sets import read_set
-from electorate_studies.request import Lines, Request
-from electorate_studies.runs import Outcome, Row, Unit, read_results
+from electorate_studies.request import Request
+from electorate_studies.runs import Lines, Outcome, Row, Unit, read_results
 
 FOLDER = Path(os.environ.get("ELECTORATE_DATA", Path(__file__).resolve().parents[3] / "shared" / "data"))
 STORED = Path(__file__).parents[2] / "docs" / "studies"

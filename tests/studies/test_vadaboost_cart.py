@@ -6,7 +6,6 @@ from pathlib import Path
 import pytest
 
 from electorate_studies import vadaboost
-from electorate_studies import vadaboost_cart as cart
 from electorate_studies.pages import once
 from electorate_studies.request import Request
 from electorate_studies.runs import Outcome, Row, Unit
@@ -29,18 +28,18 @@ ROWS = [
 
 
 def test_the_sizes_side_by_side() -> None:
-    lines = cart.lines(ROWS, PUBLISHED)
+    lines = vadaboost.cart_lines(ROWS, PUBLISHED)
     assert "| one | 11.00 / 10.00 | 13.00 / 13.00 | not run / not run | 10.00 / 9.00 |" in lines
     # differences of VadaBoost on the two sets: 0 and -2 (mean -1, s.e. 1), 2 and 4 (mean 3, s.e. 1)
     assert "| 2 splits | 2 | 0.50 | 3.00 | +0.50 | +3.00 | +1.00 ± 0.71 | 1, 0, 1 |" in lines
     assert "| 3 splits on a path | 1 | 3.00 | 4.00 | +3.00 | +4.00 | +0.00 ± 0.00 | 0, 1, 0 |" in lines
     assert "| no limit | 0 | - | - | - | - | - | 0, 0, 0 |" in lines
-    assert cart.lines([row for row in ROWS if row.unit.table == "2"], PUBLISHED) == []
+    assert vadaboost.cart_lines([row for row in ROWS if row.unit.table == "2"], PUBLISHED) == []
 
 
 @pytest.mark.skipif(not (DATA / "DATASETS.json").exists(), reason="the data sets are not here")
 def test_trees_without_a_limit_run_on_the_smaller_data_sets() -> None:
     units = vadaboost.units(Request("table 4", False, DATA, DATA))
-    assert {unit.data for unit in units} == set(cart.UNLIMITED) < set(vadaboost.SETS)
-    assert {unit.split for unit in units} == set(range(cart.UNLIMITED_SPLITS))
+    assert {unit.data for unit in units} == set(vadaboost.UNLIMITED) < set(vadaboost.SETS)
+    assert {unit.split for unit in units} == set(range(vadaboost.UNLIMITED_SPLITS))
     assert max(unit.split for unit in vadaboost.units(Request("table 3", False, DATA, DATA))) == 49

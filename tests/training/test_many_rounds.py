@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from test_warm_start import assert_same
+from training_cases import assert_same
 
 from electorate import AdaBoostClassifier, EBBoostClassifier, Stumps, Trees
 from electorate.engines import shard
