@@ -25,7 +25,6 @@ from threadpoolctl import threadpool_limits
 from electorate.comparison import building_blocks as blocks
 from electorate.comparison.building_blocks import Algorithm, Facts, Rows, Scored, Size
 from electorate_studies.binary_sets import listed_sets
-from electorate_studies.libraries import LIBRARIES, library
 from electorate_studies.peers_page import PORTFOLIO, SLOW, STACK, Page, complete, draw_ranks, rank_summary
 from electorate_studies.quadboost_table2 import packed
 from electorate_studies.request import PAPERS, Floats, Request, paragraphs, text
@@ -116,8 +115,9 @@ def methods(is_classifier: bool, size: Size, budget: int = BUDGET) -> dict[str, 
     listed = [replace(one, grid=one.grid[:budget]) for one in parts.values()]
     hist = tuple({"max_iter" if name == "rounds" else name: x for name, x in one.items()} for one in gradient)
     listed.append(_of_sklearn("HistGradientBoosting", _make_histograms, is_classifier, hist))
-    installed = [name for name, (module, _) in LIBRARIES.items() if importlib.util.find_spec(module.split(".")[0])]
-    listed += [library(name, is_classifier, gradient) for name in installed]
+    plain = tuple({"n_estimators": one["rounds"], "learning_rate": one["learning_rate"]} for one in gradient)
+    installed = [name for name in ("lightgbm", "xgboost", "catboost") if importlib.util.find_spec(name)]
+    listed += [replace(blocks.PEERS[name][place], grid=plain) for name in installed]
     strengths = tuple({"C": 10.0**power} for power in (0, -2, -1, 1, -3, 2, -4, 3))
     listed.append(replace(blocks.PEERS["linear"][place], grid=strengths[:budget]))
     leaves = tuple({"min_samples_leaf": n, "max_features": share} for n in (1, 2, 5, 10) for share in ("sqrt", 0.5))
