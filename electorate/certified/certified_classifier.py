@@ -206,7 +206,7 @@ class CertifiedClassifier(Certified, Exported, VotingClassifier, SavedModel):
         assert marks is not None  # the rows are in memory
         order = np.lexsort((np.unique(labels, return_inverse=True)[1], marks))
         for place, fraction in enumerate(fractions):
-            size = self._prior_size(fraction, len(labels))
+            size = min(math.ceil(fraction * len(labels)), MOST_PRIOR_ROWS, len(labels) - 1)
             drawn, counted = draw_positions(marks[order], size, [seed, place])
             drawn, counted = order[drawn], order[counted]
             classes = np.unique(labels[drawn]) if given is None else given  # fixed before the counted rows are read
@@ -250,10 +250,6 @@ class CertifiedClassifier(Certified, Exported, VotingClassifier, SavedModel):
             codes = np.where(other, OTHER, codes)
         some, _ = own_table(X, rows)
         return PriorPart(some, inputs.check_table(self, some, reset=False), codes)
-
-    @staticmethod
-    def _prior_size(fraction: float, n_rows: int) -> int:
-        return min(math.ceil(fraction * n_rows), MOST_PRIOR_ROWS, n_rows - 1)
 
     def _bound(self) -> float:
         """Return the bound that the description proves."""

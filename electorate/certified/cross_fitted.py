@@ -46,11 +46,6 @@ class OnlyClass:
         return np.ones((X.shape[0], 1))
 
 
-def _gives_probabilities(model: "CrossFittedClassifier") -> bool:
-    """Raises AttributeError if the estimator has no probabilities."""
-    return hasattr(model._estimator(), "predict_proba")
-
-
 @dataclass(eq=False, repr=False)
 class CrossFittedClassifier(Certified, ClassifierMixin, BaseEstimator):
     """Any classifier, with a proven bound on its risk that uses all rows.
@@ -200,7 +195,7 @@ class CrossFittedClassifier(Certified, ClassifierMixin, BaseEstimator):
         given, part = self._parts(X)
         return self._answers(given, part, lambda model, some: model.predict(some), self.classes_[np.zeros_like(part)])
 
-    @available_if(_gives_probabilities)
+    @available_if(lambda model: hasattr(model._estimator(), "predict_proba"))
     def predict_proba(self, X: Any) -> Floats:
         """The probabilities of the classes, by the model of each row's part."""
         given, part = self._parts(X)

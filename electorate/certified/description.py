@@ -152,8 +152,7 @@ class Code:
         One literal that fails is one that holds with the votes exchanged: only several need their signs.
         """
         signs = terms if terms > 1 else 0
-        size = terms + math.log2(1 - 2.0**-self.max_terms)
-        return size + signs - math.lgamma(terms + 1) / math.log(2)
+        return terms + math.log2(1 - 2.0**-self.max_terms) + signs - math.lgamma(terms + 1) / math.log(2)
 
 
 def log2_orders(voters: Sequence[CodedVoter]) -> float:

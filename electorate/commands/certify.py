@@ -6,7 +6,7 @@ import sys
 from typing import Any
 
 from electorate.commands.model_rows import read_labelled
-from electorate.commands.options import add_skip_option, add_table_options, in_options, source_of
+from electorate.commands.options import add_model, add_skip_option, add_table_options, in_options, source_of
 from electorate.commands.scanned import add_scan_option, scan_labelled, wants_scan
 from electorate.text import literal
 
@@ -18,7 +18,7 @@ Held-out rows must not have been used for training: the model stores hashes of i
 
 def add_options(one: argparse.ArgumentParser) -> None:
     add = one.add_argument
-    add("model", help="a model file")
+    add_model(one)
     add("--heldout", metavar="TABLE", help="rows that were not used for training: CSV, TSV, Parquet, Arrow")
     add("--train", metavar="TABLE", help="the training rows")
     add("--target", metavar="COLUMN", help="the column to predict (the only one that the model does not use)")
@@ -56,7 +56,7 @@ def run(options: argparse.Namespace) -> int:
 
     if options.heldout is None and options.train is None:
         raise ValueError("add --heldout TABLE, --train TABLE or both: a bound needs rows")
-    model = load(options.model)
+    model = load(options.model, foreign=options.trust)
     if options.eps is not None and hasattr(model, "classes_"):
         raise ValueError("--eps is for regression, and this model predicts classes: leave it out")
     rows: Any = {name: _rows(model, name, options) for name in ("train", "heldout")}

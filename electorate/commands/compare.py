@@ -26,7 +26,7 @@ With several tables, tests over all of them follow; FILE:COLUMN names the target
 After Ctrl-C or a crash the same command resumes."""
 PASSED = (  # that `compare` takes
     *("algorithms", "peers", "metric", "prefer", "folds", "test_fraction", "certify", "stack", "sample_rows", "quick"),
-    *("task", "positive", "check_up", "n_jobs", "seed", "replay"),
+    *("task", "positive", "check_up", "n_jobs", "seed", "replay", "time_column"),
 )
 FORMATS = ("text", "markdown", "json")
 METRICS = ("error", "balanced_error", "auc", "log_loss", "f1", "mae", "rmse")
@@ -57,9 +57,9 @@ def add_options(one: argparse.ArgumentParser) -> None:
     add(
         "--time-column",
         metavar="COLUMN",
-        help="train on earlier rows and test on later ones; the column is not used as a feature",
+        help="train on earlier rows and test on later ones; the column is used as trend, month, weekday and hour",
     )
-    peers = "other models to compare with (linear,forest,extra_trees,hgb); also lightgbm, xgboost, catboost, ebm"
+    peers = "other models to compare with (linear,forest,extra_trees,hgb); also lightgbm, xgboost, catboost"
     add("--peers", "--with", dest="peers", type=split_names, metavar="NAMES", help=peers)
     only = "compare only this algorithm; can be repeated; all: every algorithm of this package"
     add("--algorithm", "--algorithms", action="append", dest="algorithms", metavar="NAME", help=only)
@@ -194,11 +194,14 @@ def _compare(options: argparse.Namespace, data: Any, folder: str, seconds: float
     from electorate.comparison.compare import compare
     from electorate.data.targets import guess_task
 
-    X, beside = data.X, {}
+    X, group, names = data.X, None, getattr(data.X, "column_names", [])
     for name in ("group", "time_column"):
-        if getattr(options, name) is not None:
-            X, beside[name] = _take_out(X, getattr(options, name), f"--{name.replace('_', '-')}")
-    passed = {name: getattr(options, name) for name in PASSED} | beside
+        if getattr(options, name) not in (None, *names):
+            there = f"there is no column {literal(getattr(options, name))!r} in the table"
+            raise ValueError(f"--{name.replace('_', '-')}: {there}")
+    if options.group is not None:
+        X, group = X.drop_columns([options.group]), X.column(options.group).to_numpy()
+    passed = {name: getattr(options, name) for name in PASSED} | {"group": group}
     passed |= {
         "keep": list(dict(options.type)),
         "sample_weight": data.weight,
@@ -212,21 +215,15 @@ def _compare(options: argparse.Namespace, data: Any, folder: str, seconds: float
         return compare(X, data.y, **passed)
 
 
-def _take_out(X: Any, column: str, option: str) -> tuple[Any, Any]:
-    """The columns without this one, and its values."""
-    names = getattr(X, "column_names", [])
-    if column not in names:
-        raise ValueError(f"{option}: there is no column {literal(column)!r} in the table")
-    return X.drop_columns([column]), X.column(column).to_numpy()
-
-
 def _next_steps(options: argparse.Namespace, comparison: Any, folder: str) -> list[str]:
     """What to type next."""
     from electorate.comparison.result import BOUNDED, FINAL
+    from electorate.model.files import foreign_models
 
     path, lines = literal(folder), []
     if options.table is not None and os.path.exists(os.path.join(folder, FINAL)):
-        lines.append(f"   next:   electorate predict {path}/{FINAL} new.csv")
+        trust = " --trust" if foreign_models(comparison.model) else ""
+        lines.append(f"   next:   electorate predict{trust} {path}/{FINAL} new.csv")
     lines.append(f"   report: {path}/{REPORT}")
     if comparison.tests:
         lines.append(f"   tested: {path}/{BOUNDED}")

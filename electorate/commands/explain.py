@@ -27,7 +27,7 @@ def run(options: argparse.Namespace) -> int:
 
     if options.top < 1:
         raise ValueError(f"--top {options.top}: show at least 1")
-    model = load(options.model)
+    model = load(options.model, foreign=options.trust)
     X, y = read_rows(model, options)
     if options.row is not None and not 1 <= options.row <= X.num_rows:
         raise ValueError(f"--row {options.row}: {options.table} has the rows 1 to {X.num_rows}")

@@ -20,8 +20,14 @@ OF_ESTIMATORS = ("n_jobs", "max_bins", "early_stopping", "class_weight", "eps", 
 REGRESSION = "auto: float targets, and integer targets with more than 20 distinct values, are treated as regression"
 
 
-def add_model_and_table(one: argparse.ArgumentParser, table: str = TABLE) -> None:
+def add_model(one: argparse.ArgumentParser) -> None:
     one.add_argument("model", help="a model file")
+    trust = "read a model of LightGBM, XGBoost or CatBoost, too, which a manipulated file can crash"
+    one.add_argument("--trust", action="store_true", help=trust)
+
+
+def add_model_and_table(one: argparse.ArgumentParser, table: str = TABLE) -> None:
+    add_model(one)
     one.add_argument("table", help=table)
 
 
@@ -138,6 +144,7 @@ def in_options(text: str, options: argparse.Namespace) -> str:
         ("pass equal_rows='allow' (--allow-equal-rows)", "add --allow-equal-rows"),
         ("pass equal_rows='allow'", "add --allow-equal-rows"),
         ("or give another folder: scan(..., folder=...)", "or set TMPDIR to another folder"),
+        ("use load(path, foreign=True)", "add --trust"),
         ("of heldout took", "of --heldout took"),
     ):
         text = text.replace(wrong, right)

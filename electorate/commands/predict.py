@@ -39,7 +39,7 @@ def run(options: argparse.Namespace) -> int:
     if model is None:
         from electorate import load
 
-        model = load(options.model)
+        model = load(options.model, foreign=options.trust)
     _check_proba(model, options)
     kinds, count = columns_of(model), 0
     with open_writer(options.out, options.out_format) as out:

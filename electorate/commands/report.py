@@ -31,7 +31,7 @@ def run(options: argparse.Namespace) -> int:
 
     check_writable(options.out)
     refuse_own_input("--out", options.out, {"the model": options.model, "the table": options.table})
-    model = load(options.model)
+    model = load(options.model, foreign=options.trust)
     X, y = read_rows(model, options)
     title = options.title or f"{type(model).__name__} on {os.path.basename(options.table)}"
     command = shlex.join(

@@ -32,7 +32,7 @@ def run(options: argparse.Namespace) -> int:
     from electorate import load, scores
     from electorate.comparison.report import as_csv
 
-    model = load(options.model)
+    model = load(options.model, foreign=options.trust)
     X, y, weight = read_labelled(model, options.table, options)
     found = scores(model, X, y, sample_weight=weight, confidence=options.confidence)
     if options.json:

@@ -5,6 +5,7 @@ import json
 import sys
 from typing import Any
 
+from electorate.commands.options import add_model
 from electorate.text import literal
 
 EXAMPLES = """examples:
@@ -14,7 +15,7 @@ The hash in a file detects damage, not forgery: compare the digest with one from
 
 
 def add_options(one: argparse.ArgumentParser) -> None:
-    one.add_argument("model", help="a model file")
+    add_model(one)
     one.add_argument("--digest", metavar="SHA256", help="the expected digest; the exit code is 1 if it differs")
     one.add_argument("--json", action="store_true", help="print JSON")
 
@@ -22,7 +23,7 @@ def add_options(one: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     from electorate import load
 
-    found = facts(load(options.model))
+    found = facts(load(options.model, foreign=options.trust))
     if options.json:
         print(json.dumps(found, indent=1))
     else:

@@ -13,8 +13,8 @@ from typing import Any
 
 from sklearn.base import clone, is_classifier
 
-from electorate.comparison.peers import LIBRARIES, Gradient, check_installed
 from electorate.estimators.outside_fits import is_storable
+from electorate.model.library_model import CLASSES, import_library
 from electorate.registry import ALGORITHMS
 
 BINARY, MULTICLASS, REGRESSION = "binary", "multiclass", "regression"
@@ -71,8 +71,8 @@ class Algorithm:
     sized: the grid for a table of another size. peer: of another library. baseline: what a model has to beat.
     staged: the number of rounds is chosen from one fit, by predictions after some of its rounds; `rounds` names that
     parameter. wave: when its first setting is tried; later settings follow, one a wave. by_default: whether it is tried
-    without being named. stackable: whether it can be a member of a stack. takes_table: whether it gets the columns as
-    they are, not as numbers. readable: a rank among models that a person can read, 1 for the easiest.
+    without being named. takes_table: whether it gets the columns as they are, not as numbers, and is no
+    member of a stack. readable: a rank among models that a person can read, 1 for the easiest.
     """
 
     name: str
@@ -85,7 +85,6 @@ class Algorithm:
     rounds: str = "n_estimators"
     wave: int = 1
     by_default: bool = True
-    stackable: bool = True
     takes_table: bool = False
     readable: int | None = None
     sized: Callable[[Size], tuple[Setting, ...]] | None = None
@@ -276,7 +275,7 @@ OURS = (
 
 @dataclass(frozen=True)
 class Scikit:
-    """Makes a model of scikit-learn that our files can hold."""
+    """Makes a model of scikit-learn, or of another library, that our files can hold."""
 
     kind: Any  # its name, or an estimator
     is_classifier: bool
@@ -286,10 +285,6 @@ class Scikit:
 
         kind = PeerClassifier if self.is_classifier else PeerRegressor
         return kind(self.kind, categorical_features=facts.categorical or None, random_state=facts.seed, n_jobs=1)
-
-
-def _make_gradient(library: str, is_classifier: bool, facts: Facts) -> Gradient:
-    return Gradient(library, is_classifier, categorical=tuple(facts.categorical), widest=facts.widest, seed=facts.seed)
 
 
 BOTH = (CLASSIFICATION, (REGRESSION,))
@@ -308,40 +303,22 @@ def _scikit(
     )
 
 
-def _gradient(library: str, title: str) -> tuple[Algorithm, ...]:
-    """A library whose models our files cannot hold yet: they are ranked, and not part of a stack."""
-    sized = None if library == "ebm" else _gradient_grid
-    return tuple(
-        Algorithm(
-            title, tasks, partial(_make_gradient, library, tasks == CLASSIFICATION), sized(Size()) if sized else ({},),
-            peer=True, stackable=False, sized=sized,
-        )
-        for tasks in BOTH
-    )  # fmt: skip
-
-
-def _gradient_grid(size: Size) -> tuple[Setting, ...]:
-    usual = _grid("rounds learning_rate early_stopping", (100, 0.1, False), (300, 0.05, False))
-    stopped = _grid("rounds learning_rate early_stopping", (2 * size.rounds, 0.1, True))
-    return stopped + usual if size.n_rows >= MANY_ROWS else usual + stopped
-
-
 MEDIAN = ({"loss": "absolute_error"},)
 BASELINES = (
     Algorithm("majority class", CLASSIFICATION, Scikit("constant", True), ({},), peer=True, baseline=True),
     Algorithm("median", (REGRESSION,), Scikit("constant", False), MEDIAN, peer=True, baseline=True),
 )
 LEAF = "min_samples_leaf"
+GRADIENT = _grid("n_estimators learning_rate", (100, 0.1), (300, 0.05), (1000, 0.03))
 HISTOGRAMS = _grid("n_estimators learning_rate", (200, 0.1), (400, 0.05))
 PEERS = {
     "linear": _scikit("linear model", "linear", _grid("C", (1.0,), (0.01,)), 0, readable=3),
     "forest": _scikit("random forest", "random_forest", _grid(LEAF, (1,), (5,)), 0),
     "extra_trees": _scikit("extra trees", "extra_trees", _grid(LEAF, (1,), (3,)), 1),
     "hgb": _scikit("HistGradientBoosting", "hgb", HISTOGRAMS, 0, rounds="n_estimators"),
-    "lightgbm": _gradient("lightgbm", "LightGBM"),
-    "xgboost": _gradient("xgboost", "XGBoost"),
-    "catboost": _gradient("catboost", "CatBoost"),
-    "ebm": _gradient("ebm", "EBM"),
+    "lightgbm": _scikit("LightGBM", "lightgbm", GRADIENT, 0),
+    "xgboost": _scikit("XGBoost", "xgboost", GRADIENT, 0),
+    "catboost": _scikit("CatBoost", "catboost", ({"n_estimators": 1000}, *GRADIENT[1:]), 0),
 }
 
 
@@ -389,7 +366,12 @@ def applicable(
         chosen = [a for key, a in listed.items() if key in names or is_all]
     if peers is None:
         peers = list(DEFAULT_PEERS) if wanted is None or (is_all and not items) else []
-    more = [a for name in peers for a in _installed(name) if task in a.tasks]
+    for name in peers:
+        if name not in PEERS:
+            raise ValueError(f"no peer is called {name!r}; choose from {', '.join(PEERS)}")
+        if name in CLASSES:
+            import_library(name)
+    more = [a for name in peers for a in PEERS[name] if task in a.tasks]
     more += [a for key, a in others.items() if key in names and a not in more]
     if not [*own, *chosen, *more]:
         raise ValueError(f"no algorithm to compare for {task}: name one, or add a peer, for example 'hgb'")
@@ -410,13 +392,12 @@ def _of_user(item: Any) -> Algorithm:
             f"{item!r} is no algorithm: pass a name, an estimator like AdaBoostClassifier(), or (name, estimator)"
         )
     tasks = CLASSIFICATION if is_classifier(estimator) else (REGRESSION,)
-    name = name or _name_of(estimator)
+    last = estimator.steps[-1][1] if hasattr(estimator, "steps") else estimator
+    name = name or type(last).__name__ + (" pipeline" if last is not estimator else "")
     if is_storable(estimator):
         make = partial(_stored, estimator, tasks == CLASSIFICATION)
         return Algorithm(name, tasks, make, ({},), peer=True, wave=0)
-    return Algorithm(
-        name, tasks, partial(_clone, estimator), ({},), peer=True, wave=0, stackable=False, takes_table=True
-    )
+    return Algorithm(name, tasks, partial(_clone, estimator), ({},), peer=True, wave=0, takes_table=True)
 
 
 def _stored(estimator: Any, is_classifier: bool, facts: Facts) -> Any:
@@ -426,12 +407,6 @@ def _stored(estimator: Any, is_classifier: bool, facts: Facts) -> Any:
 
 def _clone(estimator: Any, facts: Facts) -> Any:
     return clone(estimator)
-
-
-def _name_of(estimator: Any) -> str:
-    """The class; of a pipeline, that of its last step."""
-    last = estimator.steps[-1][1] if hasattr(estimator, "steps") else estimator
-    return type(last).__name__ + (" pipeline" if last is not estimator else "")
 
 
 def balanced(algorithm: Algorithm) -> Algorithm:
@@ -444,16 +419,8 @@ def balanced(algorithm: Algorithm) -> Algorithm:
 def _shortened(algorithm: Algorithm) -> Algorithm:
     """The first setting alone, with at most QUICK_ROUNDS rounds."""
     first = algorithm.grid[0]
-    rounds: Setting = {name: min(first[name], QUICK_ROUNDS) for name in ("n_estimators", "rounds") if name in first}
+    rounds = {"n_estimators": min(first["n_estimators"], QUICK_ROUNDS)} if "n_estimators" in first else {}
     return replace(algorithm, grid=({**first, **rounds},))
-
-
-def _installed(name: str) -> tuple[Algorithm, ...]:
-    if name not in PEERS:
-        raise ValueError(f"no peer is called {name!r}; choose from {', '.join(PEERS)}")
-    if name in LIBRARIES:
-        check_installed(name)
-    return PEERS[name]
 
 
 def task_of(n_classes: int) -> str:

@@ -1,19 +1,24 @@
 """The answer of a comparison in words: which model, how well it will do, how sure that is, and what to do next."""
 
 import math
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from textwrap import wrap
 from typing import Any
 
 from electorate.comparison.estimate import RARE
 from electorate.comparison.metrics import METRICS, Metric
 from electorate.comparison.ranking import ACCURACY, READABLE, SPEED, Line, Ranking
+from electorate.data.checkup.columns import Finding
+from electorate.inspection.check_up import TIME_ORDER
 from electorate.text import literal
 
 PICKED = {ACCURACY: "best estimate", SPEED: "fastest to predict", READABLE: "easiest to read"}
 LONGEST_IN_TABLE = 26
 LONGEST = 30  # characters of a name
 WIDTH = 80  # characters of a line
+ALMOST_NONE = 1e-4  # of the errors of the baseline
+IF_UNKNOWN = "Leave out what is not known before the target is (--drop)."
 MANY = 1.5  # times as fast: less is not worth a word
 VISIBLE = 0.0005  # a smaller difference between errors is not in the table
 
@@ -35,6 +40,7 @@ class AnswerFacts:
     dependent: str = ""  # "group" or "time", by which rows are split
     n_fitted: int | None = None
     n_test: int = 0
+    findings: Sequence[Finding] = ()  # of the check-up
 
     @property
     def expected(self) -> tuple[float, float]:
@@ -52,7 +58,7 @@ class AnswerFacts:
 
 def sentences(facts: AnswerFacts) -> list[str]:
     """The answer, the most important first."""
-    more = [*_rare(facts), *_confused(facts), *_threshold(facts)]
+    more = [*_suspicious(facts), *_rare(facts), *_confused(facts), *_threshold(facts)]
     return [_use(facts), _sure(facts), *more, *_picked(facts), _source(facts)]
 
 
@@ -163,6 +169,20 @@ def _sure(facts: AnswerFacts) -> str:
     )
 
 
+def _suspicious(facts: AnswerFacts) -> list[str]:
+    """What the numbers may rest on: columns that hold the answer, and rows that are in the order of time."""
+    chosen, baseline = facts.ranking.chosen, facts.ranking.baseline
+    name = "error" if facts.classes else "mae"
+    is_zero = baseline is not None and chosen.bound(name).value <= ALMOST_NONE * baseline.bound(name).value
+    leaks = [literal(one.column, LONGEST) for one in facts.findings if one.kind == "leak"]
+    found = [f"Suspicious: {' and '.join(map(repr, leaks[:2]))} may hold the answer. {IF_UNKNOWN}"] if leaks else []
+    if is_zero:
+        alone = f": {leaks[0]!r} alone" if leaks else ", though no column alone"
+        found = [f"No errors at all are suspicious{alone} predicts the target. {IF_UNKNOWN}"]
+    late = [replace(one, column=literal(one.column, LONGEST)) for one in facts.findings if one.kind == TIME_ORDER]
+    return found + [f"Later rows may be harder ({one.column!r}: {one.seen}): see the check-up." for one in late]
+
+
 def _rare(facts: AnswerFacts) -> list[str]:
     """Return what the error does not show where a class is rare."""
     n_classes = len(facts.classes)
@@ -212,10 +232,6 @@ def _picked(facts: AnswerFacts) -> list[str]:
     return rows
 
 
-def name_in_table(line: Line) -> str:
-    return literal(line.name, LONGEST_IN_TABLE)
-
-
 def value_of(line: Line, metric: Metric) -> str:
     """The value as a person reads it: errors in percent."""
     shown = line.shown(metric.name)
@@ -262,5 +278,5 @@ def table_rows(ranking: Ranking, metric: Metric, most: int) -> list[list[str]]:
         values = [number(line.shown(name)) if name in ("mae", "rmse") else f"{line.shown(name):.3f}" for name in names]
         values += [] if metric.for_classes else [f"{ranking.r2(line):.3f}"]
         verdict = "" if line.verdict == "first" else line.verdict
-        rows.append([str(place), name_in_table(line), *values, f"{line.fit_seconds:.2f}", verdict])
+        rows.append([str(place), literal(line.name, LONGEST_IN_TABLE), *values, f"{line.fit_seconds:.2f}", verdict])
     return rows

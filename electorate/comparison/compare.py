@@ -33,10 +33,11 @@ from electorate.comparison.workers import ProcessPool, WorkLimits
 from electorate.data.checkup.columns import read_columns
 from electorate.data.checkup.leaks import find_target_step
 from electorate.data.cleaning import Cleaning
+from electorate.data.date_text import guess_date_order, parse_date
 from electorate.data.inputs import check_weight, free_memory, to_array
 from electorate.data.row_subset import take_rows
 from electorate.exact import Floats
-from electorate.inspection.check_up import CheckUp, check_up
+from electorate.inspection.check_up import TIME_ORDER, CheckUp, check_up
 from electorate.training.lazy_inputs import is_scanned, refuse_lazy_for
 
 QUICK_FOLDS = 3
@@ -92,7 +93,7 @@ def compare(
         Names of algorithms, estimators (any scikit-learn classifier or regressor, or a pipeline), pairs (name,
         estimator), and :class:`Algorithm`; "all" for every algorithm of this package. By default those that are fast
         enough. Estimators get the columns of X as they are, run in this process, and are no members of a stack.
-    peers : list of {"linear", "forest", "extra_trees", "hgb", "lightgbm", "xgboost", "catboost", "ebm"}, optional
+    peers : list of {"linear", "forest", "extra_trees", "hgb", "lightgbm", "xgboost", "catboost"}, optional
         Models of other libraries to compare with. By default the first four, or none where `algorithms` are named. The
         baseline (the majority class, or the median) is always there.
     metric : {"error", "balanced_error", "auc", "log_loss", "f1", "mae", "rmse"}, optional
@@ -104,8 +105,9 @@ def compare(
         predict or the easiest to read.
     group : array-like, optional
         A value per row. Rows with the same value are never divided between training and testing.
-    time_column : array-like of numbers or dates, optional
-        A value per row. Models are tested on later rows than they were trained on.
+    time_column : str, or array-like of numbers or dates, optional
+        A value per row, or the name of a column of the dataframe X, which stays a feature: its trend, month, weekday
+        and hour. Models are tested on later rows than they were trained on.
     folds : int, optional
         Number of folds; by default 5, or 3 with `quick`. Large tables have one split.
     test_fraction : float, optional
@@ -171,8 +173,14 @@ def compare(
     limits = WorkLimits(n_processes, math.inf if time_limit is None else time_limit)
     _check_options(folds, test_fraction, time_limit, seed, prefer)
     with ExitStack() as open_until_end:
-        where = _open_workers(folder, replay, limits, _has_estimators(algorithms), open_until_end)
+        # worker processes find algorithms by their names; a text is a sequence of texts, too
+        named = all(isinstance(one, str) for one in algorithms or ())
+        where = _open_workers(folder, replay, limits, named, open_until_end)
         X, y = _target_of(X, y, target)
+        if isinstance(time_column, str) and not is_scanned(X):
+            refuse_lazy_for("compare", X)
+            name, time_column = time_column, _column_of(X, time_column, "time_column")
+            keep = [*keep, name] if time_column.dtype.is_numeric() else keep  # the number of a row, too, may be a trend
         draw = RowDraw(seed, splits.HELD_OUT_SHARE if test_fraction is None else test_fraction)
         table = _in_memory(X, y, sample_weight, group, time_column, draw, sample_rows)
         hold_out = partial(splits.hold_out, share=test_fraction, seed=seed)
@@ -182,6 +190,8 @@ def compare(
             check = check_open_rows(
                 table.X, table.y, task, keep, lambda rows: hold_out(table.with_columns(rows)), seconds
             )
+            if table.times is not None:
+                check = replace(check, findings=[one for one in check.findings if one.kind != TIME_ORDER])
         X, y = check.clean(table.X), check.clean_target(table.y)
         rows, classes = read_rows(X, y, task, categorical_features, table.weight)
         rows = table.with_columns(rows)
@@ -200,9 +210,9 @@ def compare(
         given = (X, labels, rows, parts, categorical_features, seed, size.n_classes > 0, check)
         refits = Refits(*given) if table.sample is None else ScannedRefits(*given, sample=table.sample)
         check_certify(certify, table.sample is not None, rows, size.n_classes, check)
-        named = frozenset(a for a, one in enumerate(chosen) if algorithms is not None and not one.baseline)
+        asked = frozenset(a for a, one in enumerate(chosen) if algorithms is not None and not one.baseline)
         plan = Plan(chosen, n_folds, seed, size.n_classes, ranked_by)
-        comparison = Comparison(plan, rows.take(parts[0]), refits, classes, named, certify)
+        comparison = Comparison(plan, rows.take(parts[0]), refits, classes, asked, certify)
         comparison.prefer, comparison.positive = prefer, positive_code
         comparison.stacks = stack and table.sample is None
         if where.pool is not None:
@@ -241,7 +251,11 @@ def _in_memory(
     """Return the rows of weight above 0, or those of a sample. draw, sample_rows: of scanned tables."""
     sample = None
     if is_scanned(X):
-        _check_scanned(group, time_column, sample_rows)
+        for name, values in (("group", group), ("time_column", time_column)):
+            if values is not None:
+                raise ValueError(f"{name} needs every row in memory, and X is scanned: read it, or a part of it")
+        if sample_rows is not None and sample_rows < FEWEST_ROWS:
+            raise ValueError(f"sample_rows is {sample_rows}: it must be at least {FEWEST_ROWS}")
         sample = draw_sample(X, y, weight, draw, sample_rows)
         X, y, weight = sample.X, sample.y, sample.weight
     refuse_lazy_for("compare", X)
@@ -260,10 +274,10 @@ def _in_memory(
     return ComparedTable(take_rows(X, used), take_rows(y, used), weight[used], groups, times, sample)
 
 
-def _open_workers(folder: Any, replay: Any, limits: WorkLimits, here: bool, until_end: ExitStack) -> Where:
-    """Start worker processes where they can be used. here: an estimator was passed, which is fitted in this process."""
+def _open_workers(folder: Any, replay: Any, limits: WorkLimits, named: bool, until_end: ExitStack) -> Where:
+    """Start worker processes where they can be used. named: no algorithm is an estimator, fitted in this process."""
     place, pool = None if folder is None else os.fspath(folder), None
-    if not here and (limits.n_jobs > 1 or limits.seconds < math.inf):
+    if named and (limits.n_jobs > 1 or limits.seconds < math.inf):
         place = place or until_end.enter_context(tempfile.TemporaryDirectory(prefix="electorate-"))
         pool = ProcessPool(place, limits.n_jobs)
         until_end.callback(pool.stop)
@@ -278,11 +292,6 @@ def _order_classes(rows: Rows, classes: NDArray[Any], positive: Any, metric: Met
     return rows, classes, code
 
 
-def _has_estimators(algorithms: Any) -> bool:
-    """Whether worker processes cannot find all algorithms by their names."""
-    return not (algorithms is None or isinstance(algorithms, str) or all(isinstance(one, str) for one in algorithms))
-
-
 def _target_of(X: Any, y: Any, target: str | None) -> tuple[Any, Any]:
     """The columns and the target, which may be a column of a dataframe."""
     if target is None:
@@ -291,15 +300,19 @@ def _target_of(X: Any, y: Any, target: str | None) -> tuple[Any, Any]:
         return X, y
     if y is not None:
         raise ValueError("pass y or target, not both")
+    column = _column_of(X, target, "target")
+    return nw.from_native(X, eager_only=True).drop(target).to_native(), column.to_numpy()
+
+
+def _column_of(X: Any, name: str, option: str) -> Any:
+    """A column of a dataframe."""
     try:
         frame = nw.from_native(X, eager_only=True)
     except TypeError:
-        raise ValueError(f"target={target!r} names a column of a dataframe, and X is a {type(X).__name__}") from None
-    if target not in frame.columns:
-        raise ValueError(
-            f"there is no column {target!r} in X: its columns are {', '.join(map(str, frame.columns[:20]))}"
-        )
-    return frame.drop(target).to_native(), frame[target].to_numpy()
+        raise ValueError(f"{option}={name!r} names a column of a dataframe, and X is a {type(X).__name__}") from None
+    if name not in frame.columns:
+        raise ValueError(f"there is no column {name!r} in X: its columns are {', '.join(map(str, frame.columns[:20]))}")
+    return frame[name]
 
 
 def _fitting_processes(wanted: int, rows: Rows) -> int:
@@ -338,7 +351,7 @@ def _codes(group: Any) -> NDArray[np.int64] | None:
 
 
 def _times(column: Any) -> Floats | None:
-    """Numbers in the order of the times: numbers and dates as they are, texts as ISO 8601 dates."""
+    """Numbers in the order of the times: numbers and dates as they are, texts read as dates."""
     if column is None:
         return None
     values = np.asarray(column.to_numpy() if hasattr(column, "to_numpy") else column)
@@ -347,9 +360,12 @@ def _times(column: Any) -> Floats | None:
             dates = values.astype("datetime64[us]")
             values = np.where(np.isnat(dates), np.nan, dates.astype(np.int64).astype(np.float64))
         except ValueError as error:
-            raise ValueError(
-                f"time_column holds a value that is neither a date (like 2026-01-31) nor a number: {error}"
-            ) from None
+            texts, rows, counts = np.unique(values.astype(str), return_inverse=True, return_counts=True)
+            order = guess_date_order(texts.tolist(), counts)
+            if order is None:
+                what = "a value that is neither a date (like 2026-01-31) nor a number"
+                raise ValueError(f"time_column holds {what}: {error}") from None
+            values = np.array([parse_date(text, order.order) for text in texts.tolist()], dtype=np.float64)[rows]
     times = values.astype(np.float64)
     missing = np.flatnonzero(~np.isfinite(times))
     if len(missing):
@@ -370,14 +386,6 @@ def _check_options(
         raise ValueError(f"seed is {seed}: it must not be negative")
     if prefer not in PREFERENCES:
         raise ValueError(f"prefer is {prefer!r}: choose from {', '.join(PREFERENCES)}")
-
-
-def _check_scanned(group: Any, time_column: Any, sample_rows: int | None) -> None:
-    for name, values in (("group", group), ("time_column", time_column)):
-        if values is not None:
-            raise ValueError(f"{name} needs every row in memory, and X is a scanned table: read it, or a part of it")
-    if sample_rows is not None and sample_rows < FEWEST_ROWS:
-        raise ValueError(f"sample_rows is {sample_rows}: it must be at least {FEWEST_ROWS}")
 
 
 def check_open_rows(

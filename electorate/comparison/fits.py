@@ -1,7 +1,7 @@
 """Fits: one candidate, an algorithm with a setting, trained and tested on one split.
 
 A fit is a pure function of the rows and the seed. It stores the scores of its test rows after several numbers of
-rounds; everything that `compare` states is a function of these scores. `Coded` fits a library's estimator to any table.
+rounds; everything that `compare` states is a function of these scores.
 """
 
 import math
@@ -9,11 +9,10 @@ import time
 import warnings
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator
 from sklearn.utils import compute_sample_weight
 from sklearn.utils.validation import has_fit_parameter
 from threadpoolctl import threadpool_limits
@@ -22,12 +21,11 @@ from electorate.comparison import folds
 from electorate.comparison.algorithms import Algorithm, Facts, Setting
 from electorate.comparison.metrics import Metric
 from electorate.comparison.rows import Rows
-from electorate.data.cleaning import Cleaning, cleaned
-from electorate.data.row_subset import as_table, read_categories, read_matrix, take_rows, widest_of
+from electorate.data.row_subset import take_rows
 from electorate.estimators.base import BoostedModel
 from electorate.estimators.peers import PeerModel
 from electorate.exact import Floats
-from electorate.model.decisions import for_all_classes, log_probabilities
+from electorate.model.decisions import for_all_classes
 
 SMALLEST = float(np.finfo(np.float64).eps)  # smaller probabilities are raised to this one before the logarithm
 DEPTH, LEAST_DEPTH = "estimator__max_depth", 3
@@ -227,50 +225,3 @@ def size_of(model: Any) -> int:
         return len(model.steps_)
     sizes = (getattr(model, name, None) for name in ("n_iter_", "tree_count_", "n_estimators"))
     return next((int(size) for size in sizes if isinstance(size, int | np.integer)), 0)
-
-
-class Coded(BaseEstimator):
-    """Fits an algorithm of another library to a table of any kind: `model_` gets float64 with NaN for missing values.
-
-    Categories become codes from 0 on, and so do classes, without gaps, as other libraries need them.
-    """
-
-    temperature_: float
-    cleaning_: Cleaning | None = None  # of the table that predictions are for
-
-    def __init__(
-        self, algorithm: Algorithm, setting: Setting, seed: int, categorical_features: Any, is_classifier: bool
-    ) -> None:
-        self.algorithm, self.setting, self.seed = algorithm, setting, seed
-        self.categorical_features, self.is_classifier = categorical_features, is_classifier
-
-    def fit(self, X: Any, y: NDArray[Any], sample_weight: Floats | None = None) -> Self:
-        table = as_table(X)
-        self.categories_ = read_categories(table, self.categorical_features)
-        facts = Facts(list(self.categories_), self.seed, widest_of(self.categories_))
-        if self.is_classifier:
-            self.classes_, y = np.unique(y, return_inverse=True)
-        matrix = read_matrix(X, table, self.categories_)
-        model = self.algorithm.build(self.setting, facts)
-        self.model_ = train(model, self.setting, matrix, y, sample_weight)
-        return self
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = tags.input_tags.allow_nan = True
-        return tags
-
-    def _matrix(self, X: Any) -> Any:
-        X = cleaned(self, X)
-        return read_matrix(X, as_table(X), self.categories_)
-
-    def predict(self, X: Any) -> NDArray[Any]:
-        values = np.asarray(self.model_.predict(self._matrix(X))).ravel()
-        return np.asarray(self.classes_[values.astype(np.int64)]) if self.is_classifier else values
-
-    def predict_proba(self, X: Any) -> Floats:
-        """Calibrated, if `temperature_` is set."""
-        proba = np.asarray(self.model_.predict_proba(self._matrix(X)))
-        if not hasattr(self, "temperature_"):
-            return proba
-        return np.exp(log_probabilities(np.log(np.clip(proba, SMALLEST, 1.0)), self.temperature_))

@@ -1,7 +1,8 @@
 """Splits the rows by one seed: rows to hold out, rows for screening, and folds.
 
-Folds are stratified, row by row; a class with few rows is missing from some of them. Where rows have groups, a group is
-never divided. Where rows have times, models are always tested on later rows than they are trained on.
+Folds are stratified, row by row; a class with few rows is missing from some of them. Where few rows are repeated, equal
+ones stay together. Where rows have groups, a group is never divided. Where rows have times, models are always tested on
+later rows than they are trained on.
 """
 
 from dataclasses import dataclass
@@ -11,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from electorate.comparison.rows import Parts, Places, Rows
+from electorate.data.checkup.duplicates import first_equal
 
 HELD_OUT_FROM = 2_000  # rows from which some are held out
 HELD_OUT_SHARE, MOST_HELD_OUT = 0.2, 10_000
@@ -132,7 +134,8 @@ def split(rows: Rows, n_folds: int, n_classes: int, seed: int) -> Splits:
     n_folds = min(n_folds, rows.n_units)
     if n_folds < 2:
         raise ValueError("all rows are of one group: rows of another group are needed to test on")
-    screening = _screening(rows, seed)
+    first = first_equal(rows.matrix, rows.target) if rows.group is None else np.arange(rows.n_rows)
+    screening = _screening(rows, first, seed)
     kept = np.zeros(rows.n_rows, dtype=np.bool_)
     if screening:
         kept[screening[0][0][1]] = True
@@ -143,6 +146,7 @@ def split(rows: Rows, n_folds: int, n_classes: int, seed: int) -> Splits:
     rng = np.random.default_rng([seed, 1])
     if rows.group is None:
         part[others] = deal(strata(rows.target[others]), n_parts, rng)
+        part = part[first]
     else:
         part[others] = deal_whole(rows.group[others], min(n_parts, len(np.unique(rows.group[others]))), rng)
     tested = range(1) if one_split else np.unique(part[others]).tolist()
@@ -150,13 +154,13 @@ def split(rows: Rows, n_folds: int, n_classes: int, seed: int) -> Splits:
     return Splits([*screening, folds])
 
 
-def _screening(rows: Rows, seed: int) -> list[list[Parts]]:
+def _screening(rows: Rows, first: Places, seed: int) -> list[list[Parts]]:
     """One split a level, of fewer rows; none for a small table."""
     if rows.n_rows < SCREENED_FROM or rows.n_units < FEWEST_GROUPS:
         return []
     rng = np.random.default_rng([seed, 5])
     share = min(SCREENING_SHARE, MOST_SCREENING_ROWS / rows.n_rows)
-    kept = draw(rows.target, share, rng) if rows.group is None else _draw_whole(rows.group, share, rng)
+    kept = draw(rows.target, share, rng)[first] if rows.group is None else _draw_whole(rows.group, share, rng)
     others = np.flatnonzero(~kept)
     return [[(_some(others, rows, most, seed), np.flatnonzero(kept))] for most in _screening_sizes(rows.n_rows)]
 

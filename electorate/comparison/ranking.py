@@ -158,7 +158,8 @@ class Ranker:
         losses = np.array([line.estimate.row_losses[name] for line in lines])
         differences = against_best(losses, table, seed=self.plan.seed)
         baseline = next((line for line in lines if is_baseline(line)), None)
-        best = self._line(None if len(chosen.choice.members) > 1 else self._algorithm_of(chosen.choice), chosen)
+        single = self.plan.algorithm(int(self.columns.candidates[chosen.choice.members[0]]))
+        best = self._line(None if len(chosen.choice.members) > 1 else single, chosen)
         is_worse = {line.name for line, worse in zip(lines, differences.worse, strict=True) if worse}
         models = [line for line in lines if not is_baseline(line)] or lines
         if best.name in is_worse and models[0].estimate.choice.members[0] in np.flatnonzero(usable):
@@ -193,9 +194,6 @@ class Ranker:
             confused=self._confused(best.estimate.choice),
         )
 
-    def _algorithm_of(self, choice: Choice) -> Algorithm:
-        return self.plan.algorithm(int(self.columns.candidates[choice.members[0]]))
-
     def _picks(self, models: list[Line], best: Line, is_worse: set[str], baseline: Line | None) -> dict[str, Line]:
         """Return the fastest and the most readable of the models that are nearly as good, or else tie with the best.
 
@@ -210,9 +208,9 @@ class Ranker:
         tied = [line for line in useful if line.name not in is_worse]
         picks = {SPEED: min(near, key=lambda line: line.predict_seconds)}
         for some in (near, tied):
-            readable = [line for line in some if line.algorithm is not None and line.algorithm.readable is not None]
-            if readable and READABLE not in picks:
-                picks[READABLE] = min(readable, key=lambda line: (_rank_to_read(line), line.bound(name).value))
+            ranks = [(one.algorithm.readable, one) for one in some if one.algorithm and one.algorithm.readable]
+            if ranks and READABLE not in picks:
+                picks[READABLE] = min(ranks, key=lambda pair: (pair[0], pair[1].bound(name).value))[1]
         return picks
 
     def _confused(self, choice: Choice) -> tuple[int, int] | None:
@@ -235,11 +233,6 @@ def _variance(values: Floats, share: Floats) -> float:
 
 def is_baseline(line: Line) -> bool:
     return line.algorithm is not None and line.algorithm.baseline
-
-
-def _rank_to_read(line: Line) -> int:
-    rank = None if line.algorithm is None else line.algorithm.readable
-    return 99 if rank is None else rank
 
 
 def columns_of(ranking: Ranking, metric: Metric) -> dict[str, list[Any]]:

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
 from electorate.comparison.algorithms import Algorithm, Facts, Setting, set_supported
-from electorate.comparison.fits import Coded, train
+from electorate.comparison.fits import train
 from electorate.comparison.rows import Parts, Places, Rows
 from electorate.data.row_subset import take_rows
 from electorate.estimators.stacked_classifier import StackedClassifier, StackedRegressor
@@ -87,8 +87,6 @@ class Refits:
     def build(self, part: Part) -> Any:
         """The estimator of a part, as the user would make it: for the columns of X."""
         algorithm = part.algorithm
-        if algorithm.peer and not algorithm.stackable and not algorithm.takes_table:
-            return Coded(algorithm, part.setting, self.seed, self.categorical_features, self.is_classifier)
         model = algorithm.build(part.setting, Facts([], self.seed))
         if algorithm.takes_table:
             return model
@@ -138,8 +136,6 @@ class Refits:
                 return model.fit(X, y, **({} if weight is None else {"sample_weight": weight}))
             part = recipe.parts[0]
             model = self.build(part)
-            if isinstance(model, Coded):
-                return model.fit(X, y, weight)
             return train(model, part.setting, X, y, weight)
 
     def _calibrated(self, model: Any, recipe: Recipe) -> Any:

@@ -21,7 +21,7 @@ from electorate.comparison.estimate import FEWEST_DRAWS
 from electorate.comparison.fits import Failed, Fit, FitRunner, Plan
 from electorate.comparison.journal import Journal, Store, plan_of
 from electorate.comparison.over_tables import Outcomes
-from electorate.comparison.ranking import ACCURACY, Line, Ranker, columns_of
+from electorate.comparison.ranking import ACCURACY, Ranker, columns_of
 from electorate.comparison.refits import Recipe, Refits
 from electorate.comparison.rows import Rows
 from electorate.comparison.scanned import ScannedRefits
@@ -124,7 +124,9 @@ class Comparison:
         if where.folder is not None:
             journal = Journal(where.folder)
             journal.open(self.plan, self.training_rows, self.refits.n_test, self.refits.describe())
-        runner = FitRunner(self.plan, self.training_rows, self._open_table())
+        takes_table = any(one.takes_table for one in self.plan.algorithms)  # estimators of the user
+        table = take_rows(self.refits.X, self.refits.parts[0]) if takes_table else None
+        runner = FitRunner(self.plan, self.training_rows, table)
         replayed = None
         if where.replay is not None:
             wanted = plan_of(self.plan, self.training_rows, self.refits.n_test, self.refits.describe())
@@ -161,11 +163,6 @@ class Comparison:
         self.schedule.late.add(0)
         self.notes.append(f"there was no time for more than a linear model on {self.training_rows.n_rows:,} rows")
 
-    def _open_table(self) -> Any:
-        """The columns of the rows that are not held out, for estimators of the user."""
-        needed = any(one.takes_table for one in self.plan.algorithms)
-        return take_rows(self.refits.X, self.refits.parts[0]) if needed else None
-
     def _reserve(self, results: Results, costs: Costs) -> float:
         """Seconds for the refits and what follows: of the three slowest of the candidates that are finished."""
         slowest: dict[int, float] = {}
@@ -189,9 +186,8 @@ class Comparison:
 
     def _is_affordable(self, recipe: Recipe) -> bool:
         """Whether there is time to train it on all rows."""
-        return (
-            self._refit_seconds([part.candidate for part in recipe.parts], self.costs, tests=False) < self.limits.left
-        )
+        parts = [part.candidate for part in recipe.parts]
+        return self._refit_seconds(parts, self.costs, tests=False) < self.limits.left
 
     def _conclude(self, replayed: dict[str, Any] | None) -> None:
         """Choose, and train what is handed over in the time that is left."""
@@ -219,7 +215,8 @@ class Comparison:
             self.model_without_test_rows = self.refits.fit_without(recipe)
         self.model = self._final(recipe)
         if self.certify is not None:  # the weights of a stack are no candidates that were fixed before
-            single = next((one for one in self.ranking.lines if _is_model(one)), self.ranking.lines[0])
+            models = [one for one in self.ranking.lines if one.algorithm is not None and not one.algorithm.baseline]
+            single = (models or self.ranking.lines)[0]
             self.certified = cross_fit(single.recipe.parts[0], self.refits, self.plan)
         self.display.end()
         self.notes += self.refits.notes()
@@ -371,20 +368,10 @@ class Comparison:
         dependent = "group" if rows.group is not None else "time" if rows.time is not None else ""
         positive = self.positive if len(counts) == 2 else int(np.argmin(counts)) if len(counts) else 0
         held_out = None if without is None else without.held_out_
-        screened = (
-            None if self.level == len(self.schedule.splits.levels) - 1 else self.schedule.splits.levels[self.level]
-        )
-        return words.AnswerFacts(
-            self.ranking,
-            self.plan.metric,
-            self.classes.tolist(),
-            shares,
-            positive,
-            held_out,
-            dependent,
-            None if screened is None else len(screened[0][0]),
-            self.refits.n_test,
-        )
+        is_screening = self.level < len(self.schedule.splits.levels) - 1
+        n_fitted = len(self.schedule.splits.levels[self.level][0][0]) if is_screening else None
+        shown = self.ranking, self.plan.metric, self.classes.tolist(), shares, positive, held_out, dependent, n_fitted
+        return words.AnswerFacts(*shown, self.refits.n_test, self.check_up.findings)
 
     @property
     def head(self) -> str:
@@ -471,7 +458,3 @@ def _finite(value: Any) -> Any:
     if isinstance(value, list | tuple):
         return [_finite(each) for each in value]
     return None if isinstance(value, float) and not math.isfinite(value) else value
-
-
-def _is_model(line: Line) -> bool:
-    return line.algorithm is not None and not line.algorithm.baseline

@@ -171,7 +171,7 @@ class Schedule:
             n_classes=self.plan.n_classes,
             fold=np.repeat(np.arange(len(places)), [len(some) for some in places]),
             baseline=baseline,
-            stackable=np.array([one.stackable and not one.baseline for one in own]),
+            stackable=np.array([not (one.takes_table or one.baseline) for one in own]),
             weight=None if self.rows.weight is None else self.rows.weight[rows],
             group=None if self.rows.group is None else self.rows.group[rows],
             ordered=self.rows.time is not None,

@@ -16,6 +16,7 @@ from collections import deque
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any, TextIO
 
@@ -213,13 +214,10 @@ class Worker:
             errors="replace",
             start_new_session=True,  # Ctrl-C reaches this process only, which then stops the workers
         )
-        self._reader = threading.Thread(target=self._keep_errors, daemon=True)
+        keep = partial(self.printed.extend, map(str.rstrip, self.process.stderr or []))
+        self._reader = threading.Thread(target=keep, daemon=True)
         self._reader.start()
         threading.Thread(target=self._forward, args=(answers,), daemon=True).start()
-
-    def _keep_errors(self) -> None:
-        for line in self.process.stderr:
-            self.printed.append(line.rstrip())
 
     def _forward(self, answers: "queue.Queue[tuple[Worker, str]]") -> None:
         for line in self.process.stdout:

@@ -97,7 +97,7 @@ def guess_date_order(texts: Sequence[str], counts: Ints) -> GuessedDates | None:
     known = np.array([not is_placeholder(text) for text in texts], dtype=np.bool_)
     words = [text for text, is_known in zip(texts, known, strict=True) if is_known]
     weight = counts[known]
-    if not len(words) or parse_none(words[:20]):
+    if not len(words) or all(parse_date(text, order) is None for text in words[:20] for order in ORDERS):
         return None
     totals = {}
     for order in ORDERS:
@@ -111,11 +111,6 @@ def guess_date_order(texts: Sequence[str], counts: Ints) -> GuessedDates | None:
     first = "dmy" if has_dots and "dmy" in best else best[0]  # 3.4.2024 is written where the day comes first
     by_names_only = len(best) == len(ORDERS)
     return GuessedDates(first, len(best) > 1 and not by_names_only)
-
-
-def parse_none(texts: Sequence[str]) -> bool:
-    """Whether none of these is a date in any order."""
-    return all(parse_date(text, order) is None for text in texts for order in ORDERS)
 
 
 def part_of_dates(days: Floats, part: str) -> Floats:

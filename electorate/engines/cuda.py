@@ -87,7 +87,7 @@ class LabelShard(DeviceShard):
         self.growth = None
         here = np.array(self.device.download(found))  # before the histograms: they are summed while the driver works
         wrong, totals = int(here[0]), here[1:].reshape(len(channels), -1)
-        if n_searched == 1 and self._stores:
+        if n_searched == 1 and self.bundles is None and self.packing is None and not self.table.codes.wide:
             root = self.sum_root()
             return StoredSums(root, totals[0], wrong, Sums(NOTHING, totals[1], 0) if len(channels) > 1 else None)
         every = NOTHING[None]
@@ -162,11 +162,6 @@ class LabelShard(DeviceShard):
         return self.rows_there.real if self.real is not None else 1.0
 
     # ------------------------------------------------------------ histograms that stay on the device
-
-    @property
-    def _stores(self) -> bool:
-        """Whether histograms stay on the device: those of the columns themselves, of bytes."""
-        return self.bundles is None and self.packing is None and not self.table.codes.wide
 
     def sum_root(self) -> SlotHistogram:
         """The histogram of all rows, in a new pool."""

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from electorate import kernels
 from electorate.data.bins import Bins
-from electorate.engines.densest_interval import Fetched, hunt, medians, together
+from electorate.engines.densest_interval import hunt, medians, together
 from electorate.engines.target_shard import (
     Array,
     LeafTargets,
@@ -60,14 +60,6 @@ def merged_leaves(parts: list[LeafTargets]) -> LeafTargets:
     return LeafTargets(targets[order], weights[order], total([part.n_rows for part in parts]))
 
 
-def each_total(parts: list[list[Any]]) -> list[Any]:
-    return [total(list(each)) for each in zip(*parts, strict=True)]
-
-
-def each_together(parts: list[list[Fetched]]) -> list[Fetched]:
-    return [together(list(each)) for each in zip(*parts, strict=True)]
-
-
 TARGET_VERBS: dict[str, Merge] = {
     **GROWING,
     "forget": nothing,
@@ -80,8 +72,8 @@ TARGET_VERBS: dict[str, Merge] = {
     "share_spans": spans,
     "leaf_rows": total,
     "leaf_targets": merged_leaves,
-    "leaf_mass": each_total,
-    "leaf_between": each_together,
+    "leaf_mass": lambda parts: [total(list(each)) for each in zip(*parts, strict=True)],
+    "leaf_between": lambda parts: [together(list(each)) for each in zip(*parts, strict=True)],
     "leaf_near": total,
     "value_ends": ends,
     "value_sums": total,

@@ -15,6 +15,7 @@ from sklearn.base import clone, is_classifier
 
 from electorate.exact import AnyArray, Floats, Ints
 from electorate.model.float_model import SET_BITS, FloatTrees, LinearSum, rounded, smallest_type
+from electorate.model.library_model import CLASSES, LibraryModel, build_library, fit_library
 
 MODULES = {
     "sklearn.dummy": "DummyClassifier DummyRegressor",
@@ -41,6 +42,7 @@ RARE = 10  # rows: lighter categories share one indicator of a linear model
 MOST_DENSE = 200_000_000  # cells of a sparse matrix up to which it is made dense
 MOST_INDICATORS = 20_000_000  # cells up to which indicators are dense
 Weight = Floats | None
+Arrays = FloatTrees | LinearSum | LibraryModel
 
 
 def sklearn_class(name: str) -> Any:
@@ -59,6 +61,8 @@ def build(model: Any, for_classes: bool, settings: dict[str, Any], random_state:
 
     settings: those that are not None. ValueError for one that the estimator does not have.
     """
+    if isinstance(model, str) and model in CLASSES:
+        return build_library(model, for_classes, settings, random_state, n_jobs)
     if isinstance(model, str):
         name = KINDS[model][0 if for_classes else 1]
         estimator = sklearn_class(name)(**DEFAULTS.get(name, {}))
@@ -104,14 +108,15 @@ def build(model: Any, for_classes: bool, settings: dict[str, Any], random_state:
     return estimator
 
 
-def fit_to_arrays(
-    estimator: Any, matrix: Any, y: AnyArray, weight: Weight, wide: dict[int, int]
-) -> FloatTrees | LinearSum:
+def fit_to_arrays(estimator: Any, matrix: Any, y: AnyArray, weight: Weight, wide: dict[int, int]) -> Arrays:
     """Fit the estimator to a matrix with NaN where values are missing, and return what predicts.
 
     y: class codes from 0 on, or numbers. wide: the number of codes of each category column.
     """
     name = type(estimator).__name__
+    if (library := type(estimator).__module__.partition(".")[0]) in CLASSES:
+        n_classes = int(y.max()) + 1 if is_classifier(estimator) else 0
+        return fit_library(library, estimator, matrix, y, weight, wide, n_classes)
     if "HistGradientBoosting" in name:
         return _fit_histograms(estimator, matrix, y, weight, wide)
     if name.startswith("Dummy"):

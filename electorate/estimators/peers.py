@@ -28,6 +28,7 @@ from electorate.exact import AnyArray, Floats
 from electorate.model import file_parts, files
 from electorate.model.decisions import read_temperature
 from electorate.model.float_model import FloatTrees, LinearSum, decision_of, number_of, probabilities_of, read_form
+from electorate.model.library_model import CLASSES
 from electorate.model.stored_parameters import decode_parameters, encode_parameters
 from electorate.modelfile import Contents, expect, meta_value, require
 from electorate.threads import ThreadPool, count_jobs
@@ -72,7 +73,7 @@ class PeerModel(Certified, SavedModel):
     _settings: ClassVar[tuple[str, ...]] = (*COMMON, *OTHERS)
     _for_classes: ClassVar[bool]
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "model": [StrOptions(set(outside_fits.KINDS)), HasMethods(["fit", "predict"])],
+        "model": [StrOptions({*outside_fits.KINDS, *CLASSES}), HasMethods(["fit", "predict"])],
         "n_estimators": [Interval(Integral, 1, None, closed="left"), None],
         "learning_rate": [Interval(Real, 0, None, closed="neither"), None],
         "max_depth": [Interval(Integral, 1, None, closed="left"), None],
@@ -93,7 +94,7 @@ class PeerModel(Certified, SavedModel):
         """Labels, or targets."""
         raise NotImplementedError
 
-    def _fit_arrays(self, matrix: Any, y: AnyArray, weight: Any, wide: dict[int, int]) -> FloatTrees | LinearSum:
+    def _fit_arrays(self, matrix: Any, y: AnyArray, weight: Any, wide: dict[int, int]) -> outside_fits.Arrays:
         """Fit scikit-learn's model, and return what predicts."""
         raise NotImplementedError
 
@@ -191,7 +192,8 @@ class PeerModel(Certified, SavedModel):
         """The name of the model, and its number of trees."""
         check_is_fitted(self)
         name = self.model if isinstance(self.model, str) else type(self.model).__name__
-        return f"{name} of scikit-learn" + (f", {self.arrays_.n_trees} trees" if self.arrays_.n_trees else "")
+        trees = f", {self.arrays_.n_trees} trees" if self.arrays_.n_trees else ""
+        return (name if name in CLASSES else f"{name} of scikit-learn") + trees
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "arrays_")
@@ -291,7 +293,7 @@ def _same(value: Any, other: Any) -> bool:
 def _read_estimator(stored: Any, for_classes: bool) -> Any:
     """The kind or unfitted estimator of a file that is not trusted. Prediction does not need it."""
     if isinstance(stored, str):
-        expect(stored in outside_fits.KINDS, f"no kind of model is called {stored!r:.60}")
+        expect(stored in outside_fits.KINDS or stored in CLASSES, f"no kind of model is called {stored!r:.60}")
         return stored
     expect(isinstance(stored, dict) and set(stored) == {"estimator", "parameters"}, "the model has no kind")
     name, given = stored["estimator"], stored["parameters"]
@@ -313,10 +315,11 @@ class PeerClassifier(ClassifierMixin, PeerModel):
 
     Parameters
     ----------
-    model : {"random_forest", "linear", "extra_trees", "hgb", "constant"} or estimator, default="random_forest"
+    model : {"random_forest", "linear", "extra_trees", "hgb", "constant", "lightgbm", "xgboost", "catboost"} or \
+        estimator, default="random_forest"
         Which model: a random forest, a logistic regression, extremely randomised trees,
-        HistGradientBoostingClassifier, or the shares of the classes. Or an unfitted classifier of scikit-learn: trees,
-        forests, gradient boosting, LogisticRegression or DummyClassifier.
+        HistGradientBoostingClassifier, the shares of the classes, or a classifier of another library. Or an unfitted
+        one of scikit-learn: trees, forests, gradient boosting, LogisticRegression or DummyClassifier.
     n_estimators : int or None, default=None
         The number of trees, or of rounds of gradient boosting. None is scikit-learn's default, as for the others below.
     learning_rate, max_depth, max_features, min_samples_leaf, max_leaf_nodes : default=None
@@ -338,8 +341,8 @@ class PeerClassifier(ClassifierMixin, PeerModel):
 
     Attributes
     ----------
-    arrays_ : FloatTrees or LinearSum
-        What predicts.
+    arrays_ : FloatTrees, LinearSum or LibraryModel
+        What predicts. A model of another library is kept in its own format.
     categories_ : dict
         The categories of each category column, in the order of their codes.
     feature_importances_ : ndarray
@@ -382,7 +385,7 @@ class PeerClassifier(ClassifierMixin, PeerModel):
     def _read_y(self, y: Any, n_rows: int) -> AnyArray:
         return inputs.check_labels(self, y, n_rows)
 
-    def _fit_arrays(self, matrix: Any, y: AnyArray, weight: Any, wide: dict[int, int]) -> FloatTrees | LinearSum:
+    def _fit_arrays(self, matrix: Any, y: AnyArray, weight: Any, wide: dict[int, int]) -> outside_fits.Arrays:
         self.classes_, codes = np.unique(y, return_inverse=True)
         inputs.refuse_many(self.classes_)
         if self.class_weight is not None:
@@ -458,10 +461,11 @@ class PeerRegressor(RegressorMixin, PeerModel):
 
     Parameters
     ----------
-    model : {"random_forest", "linear", "extra_trees", "hgb", "constant"} or estimator, default="random_forest"
-        Which model: a random forest, a ridge regression, extremely randomised trees, HistGradientBoostingRegressor, or
-        the mean. Or an unfitted regressor of scikit-learn: trees, forests, gradient boosting, LinearRegression, Ridge,
-        RidgeCV, Lasso, ElasticNet or DummyRegressor.
+    model : {"random_forest", "linear", "extra_trees", "hgb", "constant", "lightgbm", "xgboost", "catboost"} or \
+        estimator, default="random_forest"
+        Which model: a random forest, a ridge regression, extremely randomised trees, HistGradientBoostingRegressor,
+        the mean, or a regressor of another library. Or an unfitted one of scikit-learn: trees, forests, gradient
+        boosting, LinearRegression, Ridge, RidgeCV, Lasso, ElasticNet or DummyRegressor.
     n_estimators : int or None, default=None
         The number of trees, or of rounds of gradient boosting. None is scikit-learn's default, as for the others below.
     learning_rate, max_depth, max_features, min_samples_leaf, max_leaf_nodes : default=None
@@ -484,8 +488,8 @@ class PeerRegressor(RegressorMixin, PeerModel):
 
     Attributes
     ----------
-    arrays_ : FloatTrees or LinearSum
-        What predicts.
+    arrays_ : FloatTrees, LinearSum or LibraryModel
+        What predicts. A model of another library is kept in its own format.
     categories_ : dict
         The categories of each category column, in the order of their codes.
     feature_importances_ : ndarray
@@ -518,7 +522,7 @@ class PeerRegressor(RegressorMixin, PeerModel):
     def _read_y(self, y: Any, n_rows: int) -> AnyArray:
         return check_targets(self, y, n_rows)
 
-    def _fit_arrays(self, matrix: Any, y: AnyArray, weight: Any, wide: dict[int, int]) -> FloatTrees | LinearSum:
+    def _fit_arrays(self, matrix: Any, y: AnyArray, weight: Any, wide: dict[int, int]) -> outside_fits.Arrays:
         return outside_fits.fit_to_arrays(self._estimator(), matrix, y, weight, wide)
 
     @row_by_row

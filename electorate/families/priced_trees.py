@@ -202,13 +202,8 @@ def depth_of(splits: Sequence[Split]) -> int:
 def shape_of(bins: Bins) -> Shape:
     """A column of categories with missing values has one level more; one without any value is no column."""
     there = bins.n_bins > 0
-    levels = tuple(_n_levels(bins, j) for j in sorted(bins.categories) if there[j])
+    levels = tuple(int(bins.n_bins[j] + bins.has_missing[j]) for j in sorted(bins.categories) if there[j])
     ordered = ~np.isin(np.arange(len(there)), list(bins.categories)) & there
     return Shape(
         int(np.count_nonzero(ordered & ~bins.has_missing)), int(np.count_nonzero(ordered & bins.has_missing)), levels
     )
-
-
-def _n_levels(bins: Bins, column: int) -> int:
-    """The levels that voters tell apart."""
-    return int(bins.n_bins[column]) + int(bins.has_missing[column])

@@ -1,6 +1,7 @@
 """`electorate.check_up` looks at a table before training, and fits the cleaning of its columns."""
 
 import math
+import shlex
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
@@ -13,18 +14,26 @@ from electorate.data.checkup.column_findings import (
     find_identifiers,
     find_numbers,
     find_spellings,
+    order_of_dates,
 )
 from electorate.data.checkup.columns import CheckedColumn, Finding, FoundStep, quote, read_columns
 from electorate.data.checkup.duplicates import find_near_duplicates, find_repeated_rows
 from electorate.data.checkup.leaks import find_class_sizes, find_leaks, find_target_step
 from electorate.data.cleaning import Cleaning, Drop, ReadDates, ReadNumbers, Step
 from electorate.data.inputs import to_array
+from electorate.data.row_subset import evenly_spaced
 from electorate.data.sparse_format import check_sparse
 from electorate.data.targets import guess_task
+from electorate.estimators.logistic_adaboost import LogisticAdaBoostClassifier
+from electorate.estimators.quadboost_regressor import QuadBoostRegressor
 from electorate.exact import AnyArray, Floats, Ints
+from electorate.families.regression_trees import RegressionTrees
+from electorate.families.trees import Trees
 from electorate.training.lazy_inputs import refuse_lazy_for
 
 MOST_LINES = 5  # printed of one kind
+TIME_ORDER = "time order"
+MOST_TRIED, MOST_CELLS, FEWEST_TRIED = 5_000, 1_000_000, 100  # rows and cells of a quick model
 ONLY = "kept: no other column would be left"
 
 
@@ -136,7 +145,8 @@ def check_up(
     -----
     Identifiers and free text are dropped, dates are replaced by their parts, numbers stored as text are converted,
     and spellings that differ only by case or spaces are merged. Everything else is only reported: suspected leaks,
-    constants, near duplicates, rare classes, imbalance, repeated rows. docs/check_up.md has the rules.
+    constants, near duplicates, rare classes, imbalance, repeated rows, the order of time. docs/check_up.md has the
+    rules.
 
     Examples
     --------
@@ -161,7 +171,7 @@ def check_up(
     if target is not None:
         codes, classes, counts = _encode(target, task)
         findings += find_class_sizes(classes, counts) if classes else []
-        leaks = {one.column: one for one in find_leaks(clean, codes, len(classes), seconds)}
+        leaks = {one.column: one for one in find_leaks(clean, codes, classes, seconds)}
         for column in columns:  # a suspected leak is never left out
             one = found.get(column.place)
             if column.name in leaks and one is not None and isinstance(one.step, Drop):
@@ -170,15 +180,49 @@ def check_up(
     if columns and all(isinstance(_step_of(found, column), Drop) for column in columns):
         found = {place: FoundStep(replace(one.finding, done=ONLY)) for place, one in found.items()}
     findings += [one.finding for _, one in sorted(found.items())]
-    used = [column for column in clean if _step_of(found, column) is None]
-    findings += find_near_duplicates([column for column in used if not _is_constant(found, column)], n_rows)
+    kinds = {place: one.finding.kind for place, one in found.items()}
+    used = [one for one in clean if _step_of(found, one) is None and kinds.get(one.place) != "constant"]
+    findings += find_near_duplicates(used, n_rows)
     steps: dict[int, Step] = {place: one.step for place, one in found.items() if one.step is not None}
     step = None if target_step is None else target_step.step
     cleaning = Cleaning(names, steps, step) if steps or step is not None else None  # type: ignore[arg-type]
     result = CheckUp(findings, cleaning)
     if columns and (cleaning is None or cleaning.n_columns):
-        findings += find_repeated_rows(result.clean(X), target)
+        cleaned = result.clean(X)
+        findings += find_repeated_rows(cleaned, target)
+        dated = [one for one in columns if kinds.get(one.place) == "date"]
+        for ordered in [one for one in dated if order_of_dates(clean[one.place].numbers)][:1]:
+            days = clean[ordered.place].numbers
+            hidden = "" if target is None else _hidden_by_splits(cleaned, codes, len(classes), days)
+            option = f"--time-column {shlex.quote(ordered.name)} (time_column={ordered.name!r} in Python)"
+            done = f"if later rows are to be predicted, add {option}"
+            findings.insert(0, Finding(TIME_ORDER, ordered.name, order_of_dates(days) + hidden, done))
     return result
+
+
+def _hidden_by_splits(X: Any, y: Floats, n_classes: int, days: Floats) -> str:
+    """What a quick model loses on rows drawn from all times, and what on the latest ones, if it loses more there."""
+    columns = read_columns(X)[0]
+    order = np.argsort(days, kind="stable")
+    order = order[evenly_spaced(len(order), min(MOST_TRIED, MOST_CELLS // len(columns)))]
+    if len(order) < FEWEST_TRIED:
+        return ""
+    matrix, target = np.stack([column.numbers[order] for column in columns], axis=1), y[order]
+    matrix[np.isinf(matrix)] = np.nan
+    some: dict[str, Any] = {"n_estimators": 100, "learning_rate": 0.1, "n_jobs": 1}
+    model: Any = QuadBoostRegressor(RegressionTrees(6, min_samples_leaf=3, max_features=1 / 3), **some)
+    if n_classes:
+        model = LogisticAdaBoostClassifier(Trees(6, min_samples_leaf=10, max_features="sqrt", leaves="gentle"), **some)
+    lost = []
+    for test in (np.random.default_rng(0).permutation(len(order)), np.arange(len(order))):
+        late = test >= len(order) - len(order) // 5
+        if n_classes and len(np.unique(target[~late])) < 2:
+            return ""
+        predicted = model.fit(matrix[~late], target[~late]).predict(matrix[late])
+        lost.append(float(np.mean(predicted != target[late] if n_classes else np.abs(predicted - target[late]))))
+    random, latest = (f"{100 * value:.1f}%" if n_classes else f"{value:.3g}" for value in lost)
+    loses = "is wrong for" if n_classes else "is off by"
+    return f"; a quick model {loses} {random} on a random fifth of the rows, and {latest} on the latest fifth"
 
 
 def _check_column(column: CheckedColumn, names: set[str], n_rows: int, keep: Collection[str]) -> FoundStep | None:
@@ -199,10 +243,6 @@ def _after(column: CheckedColumn, found: FoundStep | None) -> CheckedColumn:
 
 def _step_of(found: dict[int, FoundStep], column: CheckedColumn) -> Step | None:
     return found[column.place].step if column.place in found else None
-
-
-def _is_constant(found: dict[int, FoundStep], column: CheckedColumn) -> bool:
-    return column.place in found and found[column.place].finding.kind == "constant"
 
 
 def _check_target(y: Any, task: str) -> tuple[AnyArray | None, FoundStep | None]:

@@ -25,6 +25,7 @@ from electorate.model import file_parts as parts
 from electorate.model.ensemble import LEAF, Ensemble
 from electorate.model.foreign_ensemble import RowEnsemble
 from electorate.model.history_checks import MOVING, check_history
+from electorate.model.library_model import LibraryModel
 from electorate.model.median import Median
 from electorate.model.moves import Moves
 from electorate.model.stored_parameters import decode_confidence, decode_parameters, encode_parameters
@@ -224,7 +225,7 @@ def bin_arrays(bins: Bins, columns: AnyArray) -> Arrays:
 # ---------------------------------------------------------------- reading
 
 
-def load(path: Any, families: Sequence[type] = ()) -> Any:
+def load(path: Any, families: Sequence[type] = (), *, foreign: bool = False) -> Any:
     """Read a model that `save` wrote.
 
     A damaged or hostile file raises `ModelFormatError`; nothing in a file is executed.
@@ -236,6 +237,9 @@ def load(path: Any, families: Sequence[type] = ()) -> Any:
     families : sequence of classes, default=()
         Classes of voters that are not part of electorate. A file names them, and only those given here are
         created.
+    foreign : bool, default=False
+        Whether models of LightGBM, XGBoost and CatBoost in the file, which are stored in formats of their own, may be
+        given to these libraries. A manipulated file can crash them: only for files that you trust.
 
     Returns
     -------
@@ -257,7 +261,18 @@ def load(path: Any, families: Sequence[type] = ()) -> Any:
     contents = modelfile.read(path)
     with blaming(contents.source):
         expect(contents.kind in WRITTEN, f"no estimator is called {contents.kind!r:.60}")
-        return rebuild(contents, {family.__name__: family for family in families})
+        model = rebuild(contents, {family.__name__: family for family in families})
+    for one in foreign_models(model):
+        one.is_trusted = foreign
+        one.check_trusted()
+    return model
+
+
+def foreign_models(model: Any) -> list[LibraryModel]:
+    """Return the models of other libraries that a model consists of, or that are members of it."""
+    members = [model, *vars(model).get("estimators_", ())]
+    arrays = [getattr(one, "arrays_", None) for one in members]
+    return [one for one in arrays if isinstance(one, LibraryModel)]
 
 
 def rebuild(contents: Contents, families: dict[str, type]) -> Any:

@@ -336,9 +336,8 @@ class LinearSum:
 FORMS: dict[str, Any] = {"trees": FloatTrees, "linear": LinearSum}
 
 
-def read_form(contents: Contents, n_columns: int, wide: dict[int, int], n_classes: int) -> FloatTrees | LinearSum:
+def read_form(contents: Contents, n_columns: int, wide: dict[int, int], n_classes: int) -> Any:
     """Return the arrays that predict, of a file that is not trusted."""
     form = meta_value(contents, "form", str)
     expect(form in FORMS, f"no model has the form {form!r:.60}")
-    model: FloatTrees | LinearSum = FORMS[form].read(contents, n_columns, wide, n_classes)
-    return model
+    return FORMS[form].read(contents, n_columns, wide, n_classes)

@@ -120,12 +120,9 @@ def _ranking(comparison: Any) -> ReportSection:
     chart = charts.intervals("Algorithms", names, ends, is_tied, metric.head, _near(base, ends))
     baseline = "" if base is None else f" Baseline: {base:.4f}."
     section.chart(f"Cross-validated {metric.head}, with 95% intervals. {INTERVALS}{baseline}", chart)
-    section.below = _printed(comparison.printed, columns["setting"]) + "".join(map(_paragraph, comparison.notes))
+    notes = [f"<p>{text(line[:1].upper() + line[1:])}.</p>" for line in comparison.notes]
+    section.below = "".join([_printed(comparison.printed, columns["setting"]), *notes])
     return section
-
-
-def _paragraph(line: str) -> str:
-    return f"<p>{text(line[:1].upper() + line[1:])}.</p>"
 
 
 def _printed(rows: list[list[str]], settings: list[str]) -> str:

@@ -42,10 +42,6 @@ class ReportSection:
     def chart(self, caption: str, chart: Chart) -> None:
         self.charts.append((caption, chart))
 
-    @property
-    def is_empty(self) -> bool:
-        return not self.body and not self.charts
-
 
 def text(value: object, longest: int = 2000) -> str:
     """Return untrusted text as HTML that shows it literally."""
@@ -110,7 +106,7 @@ def render(title: str, lead: str, sections: list[ReportSection]) -> str:
         f"default-src 'none'; script-src '{_hash(script)}'; style-src '{_hash(style)}'; "
         "base-uri 'none'; form-action 'none'"
     )
-    filled = [section for section in sections if not section.is_empty]
+    filled = [section for section in sections if section.body or section.charts]
     charts: list[Chart] = []
     body = "\n".join(_section(section, charts) for section in filled)
     links = "".join(f"<li><a href='#{section.name}'>{text(section.title)}</a></li>" for section in filled)

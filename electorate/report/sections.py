@@ -222,17 +222,14 @@ def columns_section(model: Any, X: Any, found: Importances) -> ReportSection:
     caption = "The mean prediction if a column had this value in all rows (partial dependence)."
     shapes: Options = []
     if isinstance(ensemble, Ensemble) and ensemble.lookup is not None and hasattr(model, "classes_"):
-        caption, shapes = "What a column adds to the decision.", _shapes(model)
+        labels = [str(label) for label in model.classes_.tolist()]
+        caption = "What a column adds to the decision."
+        shapes = [(shape.name, _shape(shape, labels)) for shape in shape_functions(model)[1][:MOST_COLUMNS]]
     elif isinstance(ensemble, Ensemble) or getattr(getattr(model, "vote_", None), "trees", None) is not None:
         shapes = _dependences(model, X, found)
     if shapes:
         section.chart(caption, charts.choice("Shape of a column", "Column", shapes))
     return section
-
-
-def _shapes(model: Any) -> Options:
-    labels = [str(label) for label in model.classes_.tolist()]
-    return [(shape.name, _shape(shape, labels)) for shape in shape_functions(model)[1][:MOST_COLUMNS]]
 
 
 def _shape(shape: ShapeFunction, labels: list[str]) -> Chart:

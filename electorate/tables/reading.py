@@ -237,12 +237,8 @@ def _weights(column: Any, name: str, where: Locator) -> Floats:
     """Numbers from 0 on, not all 0."""
     weight = check_weights(column, name, where)
     if not np.any(weight):
-        raise where.source.error(all_zero(name))
+        raise where.source.error(f"all weights in {literal(name)!r} are 0")
     return weight
-
-
-def all_zero(name: str) -> str:
-    return f"all weights in {literal(name)!r} are 0"
 
 
 def check_weights(column: Any, name: str, where: Locator) -> Floats:

@@ -235,7 +235,8 @@ def open_scan(
     if n_rows == 0:
         raise ValueError(inputs.NO_ROWS)
     jobs = count_jobs(model.n_jobs, n_rows * opened[0].like.n_columns)
-    size = rows_per_shard(n_rows, jobs) if model._n_shards is None else -(-n_rows // model._n_shards)
+    usual = max(-(-n_rows // MOST_SHARDS), min(ROWS_PER_SHARD, -(-n_rows // jobs)), 1)  # at least a shard per thread
+    size = usual if model._n_shards is None else -(-n_rows // model._n_shards)
     for each in opened:
         each.split(vectors.pop(0), size)
     with ThreadPool(jobs) as pool:
@@ -276,8 +277,3 @@ class Needed:
 def state_bytes(has_targets: bool, n_labels: int) -> int:
     """Return the approximate bytes of an example besides its bins. n_labels: number of classes, for labels."""
     return STATE_BYTES + (VOTE_BYTES * n_labels if n_labels > 2 and not has_targets else 0)
-
-
-def rows_per_shard(n_rows: int, jobs: int) -> int:
-    """Return the rows per shard: a few million, but at least one shard per thread."""
-    return max(-(-n_rows // MOST_SHARDS), min(ROWS_PER_SHARD, -(-n_rows // jobs)), 1)

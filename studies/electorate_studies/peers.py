@@ -115,10 +115,9 @@ def methods(is_classifier: bool, size: Size, budget: int = BUDGET) -> dict[str, 
     listed = [replace(one, grid=one.grid[:budget]) for one in parts.values()]
     hist = tuple({"max_iter" if name == "rounds" else name: x for name, x in one.items()} for one in gradient)
     listed.append(_of_sklearn("HistGradientBoosting", _make_histograms, is_classifier, hist))
-    for name in blocks.LIBRARIES:
-        if importlib.util.find_spec(blocks.LIBRARIES[name][0].split(".")[0]) is not None:
-            peer = blocks.PEERS[name][place]
-            listed.append(peer if name == "ebm" else replace(peer, grid=gradient))
+    plain = tuple({"n_estimators": one["rounds"], "learning_rate": one["learning_rate"]} for one in gradient)
+    installed = [name for name in ("lightgbm", "xgboost", "catboost") if importlib.util.find_spec(name)]
+    listed += [replace(blocks.PEERS[name][place], grid=plain) for name in installed]
     strengths = tuple({"C": 10.0**power} for power in (0, -2, -1, 1, -3, 2, -4, 3))
     listed.append(replace(blocks.PEERS["linear"][place], grid=strengths[:budget]))
     leaves = tuple({"min_samples_leaf": n, "max_features": share} for n in (1, 2, 5, 10) for share in ("sqrt", 0.5))

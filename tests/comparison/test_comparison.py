@@ -11,6 +11,7 @@ from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, StandardScaler
+from sklearn.tree import DecisionTreeClassifier
 
 import electorate
 from electorate import AdaBoostClassifier, Trees
@@ -312,6 +313,40 @@ def test_dates_of_any_kind_give_the_same_splits(make):
     one = electorate.compare(X, y, time_column=make(dates), algorithms=two_algorithms()[:1], **QUICK)
     other = electorate.compare(X, y, time_column=dates.astype(float), algorithms=two_algorithms()[:1], **QUICK)
     assert table_without_seconds(one) == table_without_seconds(other)
+
+
+def test_a_column_of_times_stays_a_feature_and_is_proposed_where_it_is_missing():
+    rng = np.random.default_rng(0)
+    when = pd.date_range("2024-01-01", periods=240, freq="h")
+    X = pd.DataFrame({"when": when.strftime("%d.%m.%Y %H:%M"), "x": rng.normal(size=240)})
+    y = 5.0 * when.hour.to_numpy() + np.cumsum(rng.normal(size=240))
+    some = {"algorithms": ["QuadBoost, regression"], **QUICK, "check_up": True}
+    split = electorate.compare(X, y, time_column="when", **some)
+    assert "split by time" in split.head
+    assert "when (hour)" in split.model.feature_names_in_
+    assert {one.kind for one in split.check_up} == {"date"}
+    given = electorate.compare(X, y, time_column=X["when"], **some)
+    assert table_without_seconds(given) == table_without_seconds(split)
+    plain = electorate.compare(X, y, **some)
+    assert [one for one in plain.answer if one.startswith("Later rows may be harder ('when': the rows are sorted")]
+    numbered = electorate.compare(X.assign(when=np.arange(240)), y, time_column="when", **some)
+    assert "when" in numbered.model.feature_names_in_
+    with pytest.raises(ValueError, match="there is no column 'then' in X"):
+        electorate.compare(X, y, time_column="then", **some)
+
+
+def test_no_errors_are_suspicious_and_a_column_is_named():
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame({"a": rng.integers(0, 3, 200), "b": rng.integers(0, 3, 200), "c": rng.normal(size=200)})
+    y = np.where(X["a"] > 1, "u", "v")
+    some = {"algorithms": [DecisionTreeClassifier()], **QUICK, "check_up": True}
+    (found,) = [one for one in electorate.compare(X, y, **some).answer if "suspicious" in one]
+    assert found.startswith("No errors at all are suspicious: 'a' alone predicts the target.")
+    both = electorate.compare(X, np.where(X["a"] > X["b"], "u", "v"), **some)
+    (found,) = [one for one in both.answer if "suspicious" in one]
+    assert "though no column alone predicts the target" in found
+    noisy = electorate.compare(X, rng.permutation(y), **some)
+    assert not [one for one in noisy.answer if "uspicious" in one]
 
 
 def dates_without(values) -> np.ndarray:

@@ -6,6 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from electorate.comparison import folds
+from electorate.comparison.rows import Rows
 from tests.comparison.small_comparisons import bare_rows
 
 
@@ -73,6 +74,24 @@ def test_many_rows_have_one_split():
     assert len(learn) + len(test) == 70_000
     assert len(folds.split(bare_rows(np.arange(70_000) % 7), 5, 7, 0).levels[-1]) == 1
     assert len(folds.split(bare_rows(np.arange(20_000) % 2), 5, 2, 0).levels[-1]) == 5
+
+
+@pytest.mark.parametrize("n_rows", [300, 4_000])
+def test_equal_rows_stay_together_where_they_are_few(n_rows):
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(n_rows, 2)), rng.integers(0, 2, n_rows)
+    copies = rng.permutation(n_rows)[: n_rows // 20]
+    X[copies[1:]], y[copies[1:]] = X[copies[0]], y[copies[0]]
+    copied = np.zeros(n_rows, dtype=bool)
+    copied[copies] = True
+    splits = folds.split(Rows(X, y, [], 0), 5, 2, 0)
+    for _, (_, test) in splits.places:
+        assert set(test) >= set(copies) or not set(test) & set(copies)
+    plain = folds.split(bare_rows(y), 5, 2, 0).levels[-1]  # a table of few distinct rows
+    assert np.ptp([len(test) for _, test in plain]) <= 1
+    if n_rows == 300:  # no screening: other rows are where they are without copies
+        for (_, test), (_, other) in zip(splits.levels[-1], plain, strict=True):
+            assert np.array_equal(test[~copied[test]], other[~copied[other]])
 
 
 @pytest.mark.parametrize("n_rows", [1_000, 4_000])

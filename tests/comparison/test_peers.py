@@ -10,9 +10,9 @@ from scipy import sparse
 from threadpoolctl import threadpool_limits
 
 import electorate
-from electorate.comparison.algorithms import BASELINES, PEERS, Algorithm, Facts, applicable
-from electorate.comparison.fits import Coded
-from electorate.comparison.peers import LIBRARIES
+from electorate.cli import main
+from electorate.comparison.algorithms import BASELINES, PEERS, Facts, applicable
+from electorate.model.library_model import CLASSES
 from tests.comparison.small_comparisons import NAMES, QUICK
 
 
@@ -31,7 +31,7 @@ def table(n: int = 300) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 @pytest.mark.parametrize("name", list(PEERS))
 @pytest.mark.parametrize("is_classifier", [True, False])
 def test_peers_learn_from_categories_and_missing_values(name, is_classifier):
-    if name in LIBRARIES and importlib.util.find_spec(LIBRARIES[name][0].split(".")[0]) is None:
+    if name in CLASSES and importlib.util.find_spec(name) is None:
         pytest.skip(f"{name} is not installed")
     X, labels, quantity = table()
     target = labels if is_classifier else quantity
@@ -55,22 +55,10 @@ def test_the_baselines_are_the_class_shares_and_the_median():
     assert median.fit(X, quantity).predict(X) == pytest.approx(np.full(len(y), np.median(quantity)))
 
 
-def test_probabilities_of_a_library_are_calibrated_without_changing_its_predictions():
-    X, y, _ = table()
-    linear: Algorithm = PEERS["linear"][0]
-    model = Coded(linear, {"C": 1.0}, 0, None, True).fit(np.nan_to_num(X), y)
-    before, labels = model.predict_proba(np.nan_to_num(X)), model.predict(np.nan_to_num(X))
-    model.temperature_ = 0.5
-    after = model.predict_proba(np.nan_to_num(X))
-    assert after.sum(axis=1) == pytest.approx(np.ones(len(X)))
-    assert np.array_equal(np.argmax(after, axis=1), labels)
-    assert np.all(after.max(axis=1) <= before.max(axis=1))
-
-
 def test_a_peer_that_is_not_installed_is_named_with_what_to_install(monkeypatch):
-    monkeypatch.setitem(sys.modules, "interpret.glassbox", None)
-    with pytest.raises(ValueError, match="ebm is not installed: pip install interpret-core"):
-        applicable("binary", peers=["ebm"])
+    monkeypatch.setitem(sys.modules, "catboost", None)
+    with pytest.raises(ValueError, match="catboost is not installed: pip install catboost"):
+        applicable("binary", peers=["catboost"])
     with pytest.raises(ValueError, match="no peer is called 'sgd'; choose from linear, forest"):
         applicable("binary", peers=["sgd"])
 
@@ -82,14 +70,23 @@ def test_default_peers():
     assert [a.name for a in applicable("regression", [], ["hgb"])] == ["median", "HistGradientBoosting"]
 
 
-def test_a_library_whose_models_have_no_file_is_ranked_and_named_in_a_note(tmp_path):
-    pytest.importorskip("lightgbm")
+@pytest.mark.parametrize("name", list(CLASSES))
+def test_a_winner_of_a_library_is_stored_and_read_where_the_file_is_trusted(name, tmp_path, monkeypatch, capsys):
+    pytest.importorskip(name)
+    monkeypatch.chdir(tmp_path)
     X, y, _ = table(200)
-    found = electorate.compare(X, y, algorithms=[], peers=["lightgbm"], folder=tmp_path / "c", **QUICK)
-    assert found.winner == "LightGBM"
-    assert np.mean(found.model.predict(X) == y) > 0.8
-    assert not (tmp_path / "c" / "winner.model").exists()
-    assert "LightGBM is not stored: it is no model of this package" in found.notes
+    frame = pd.DataFrame({"x": X[:, 0], "code": np.where(np.isnan(X[:, 1]), None, X[:, 1].astype(str)), "y": y})
+    frame.to_csv("t.csv", index=False)
+    few = ["--target", "y", "--peers", name, "--algorithm", "AdaBoost, stumps", "--no-stack", "--quick", "--quiet"]
+    assert main(["compare", "t.csv", *few, "--folds", "2", "--n-jobs", "1"]) == 0
+    assert "electorate predict --trust t.compare/winner.model" in capsys.readouterr().out
+    model = "t.compare/winner.model"
+    assert main(["predict", model, "t.csv"]) == 1
+    assert "a manipulated file can crash: if you trust the file, add --trust" in capsys.readouterr().err
+    for command in ("predict", "score", "explain", "report"):
+        target = [] if command == "predict" else ["--target", "y"]
+        assert main([command, "--trust", model, "t.csv", *target]) == 0
+    assert main(["verify", "--trust", model]) == 0
 
 
 def test_default_peers_are_compared_on_sparse_rows_and_categories():

@@ -8,7 +8,8 @@ from electorate.data.checkup.columns import CheckedColumn, Finding, FoundStep, q
 from electorate.data.cleaning import Drop, MergeSpellings, ReadDates, ReadNumbers
 from electorate.data.date_text import PARTS, guess_date_order, parse_date, part_of_dates
 from electorate.data.factors import as_number
-from electorate.data.number_text import common_spellings, guess_number_format, is_placeholder, plain_spelling
+from electorate.data.number_text import MOSTLY, common_spellings, guess_number_format, is_placeholder, plain_spelling
+from electorate.exact import Floats
 
 WORDS = {"ymd": "year, month, day", "mdy": "month, day, year", "dmy": "day, month, year"}
 DISTINCT = 0.9  # share of the rows
@@ -19,6 +20,9 @@ WORDS_OF_TEXT = 3.0  # on average
 ID_NAME = re.compile(r"(^|[^a-z])(id|ids|uuid|guid|key|index|idx|rowid|row|nr|no|number|serial|unnamed)([^a-z]|$)")
 CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])")
 MOST_CODES = 10  # a column of texts with at most so many different whole numbers may hold codes of categories
+FEWEST_DATES, SORTED = 10, 0.98  # the share of the steps from row to row that go in one direction
+# Of the usual gap between dates; the share of these gaps; the variance of the numbers of rows by date over their mean.
+EVEN, MOST_EVEN, DISPERSED = 0.2, 0.6, 0.3
 
 
 # ---------------------------------------------------------------- constants
@@ -66,6 +70,22 @@ def find_dates(column: CheckedColumn, names: set[str]) -> FoundStep | None:
         return FoundStep(Finding("date", column.name, note, "left as it is: the names of its parts are taken"))
     done = f"replaced by {', '.join(step.parts)}"
     return FoundStep(Finding("date", column.name, note, done), step)
+
+
+def order_of_dates(days: Floats) -> str:
+    """Return how dates are ordered, in words: they are sorted or evenly spaced; or nothing."""
+    known = days[np.isfinite(days)]
+    dates, counts = np.unique(known, return_counts=True)
+    if len(dates) < FEWEST_DATES or len(known) < MOSTLY * len(days):
+        return ""
+    steps = np.diff(known)
+    if max(np.sum(steps > 0), np.sum(steps < 0)) >= SORTED * np.sum(steps != 0):
+        return "the rows are sorted by it"
+    gaps = np.diff(dates)
+    even = np.mean(np.abs(gaps / np.median(gaps) - 1) <= EVEN)
+    if even >= MOST_EVEN and counts.var() <= DISPERSED * counts.mean():  # not the days of events, which are chance
+        return "its dates are evenly spaced"
+    return ""
 
 
 def _varies(values: np.ndarray) -> bool:

@@ -127,7 +127,7 @@ class Finding:
     ----------
     kind : str
         "identifier", "free text", "leak", "date", "number as text", "constant", "near duplicate", "spelling",
-        "many categories", "rare class", "imbalance" or "repeated rows".
+        "many categories", "rare class", "imbalance", "repeated rows" or "time order".
     column : str or None
         The column; None for the target and for whole rows.
     seen : str

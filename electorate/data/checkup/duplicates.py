@@ -15,7 +15,7 @@ MOST_COLUMNS = 1000
 MOST_COMPARED = 5000  # rows
 SAME = 0.9999  # of the rank correlation
 FEWEST_OTHERS = 20  # rows whose value is not the commonest: fewer may agree by chance
-LEAST = 0.5  # share of distinct rows: below it, columns have few values, and equal rows are to be expected
+FEW = 0.1  # share of repeated rows: from here on columns have few values, and equal rows are to be expected
 
 
 # ---------------------------------------------------------------- near duplicates
@@ -76,14 +76,22 @@ def _same_as(column: CheckedColumn, other: CheckedColumn, seen: str) -> Finding:
 # ---------------------------------------------------------------- repeated rows
 
 
+def first_equal(X: Any, y: AnyArray) -> Ints:
+    """Return for every row the place of the first that equals it, target included; its own where many rows repeat."""
+    _, first, which = np.unique(marks_of(read_table(X), y), return_index=True, return_inverse=True)
+    return first[which] if len(which) - len(first) < FEW * len(which) else np.arange(len(which))
+
+
 def find_repeated_rows(X: Any, y: AnyArray | None) -> list[Finding]:
     """Return how many rows equal an earlier one. X: cleaned."""
     table = read_table(X)
     marks = marks_of(table, np.zeros(table.n_rows) if y is None else y)
-    different = len(np.unique(marks))
-    repeated = len(marks) - different
-    if not repeated or different < LEAST * len(marks):
+    repeated = len(marks) - len(np.unique(marks))
+    if not repeated:
         return []
-    equal = f"{repeated:,} row{' equals an earlier one' if repeated == 1 else 's equal an earlier one'}"
-    done = "kept: copies on both sides of a split make errors look smaller; remove them if they are mistakes"
-    return [Finding("repeated rows", None, f"{equal}{'' if y is None else ', target included'}", done)]
+    seen = f"{repeated:,} row{' equals an earlier one' if repeated == 1 else 's equal an earlier one'}"
+    done = "kept: compare keeps equal rows together in its folds; remove them if they are mistakes"
+    if repeated >= FEW * len(marks):
+        seen = f"few distinct rows: {seen}"
+        done = "kept: compare divides them among its folds; if they are copies, remove them or pass a group"
+    return [Finding("repeated rows", None, seen + ("" if y is None else ", target included"), done)]

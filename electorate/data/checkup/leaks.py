@@ -17,12 +17,15 @@ from electorate.text import literal
 FEWEST_ROWS = 50
 LEAKED = 0.05  # of the error (the variance) of the baseline: a column that leaves less is suspected
 LITTLE = 0.01
+KEPT = "kept: leave it out if it is not known before the target is"
+FILLED, PURE, RARE = 10, 0.95, 0.2  # rows with an unusual value, the share of them in one class, its share of all rows
 
 
 def find_leaks(
-    columns: Sequence[CheckedColumn], target: Floats, n_classes: int, seconds: float = math.inf
+    columns: Sequence[CheckedColumn], target: Floats, classes: list[Any], seconds: float = math.inf
 ) -> list[Finding]:
-    """Return suspected leaks. target: class codes, or numbers where n_classes is 0. seconds: to search at most."""
+    """Return suspected leaks. target: codes of the classes, or numbers without classes. seconds: to search at most."""
+    n_classes = len(classes)
     if len(target) < FEWEST_ROWS:
         return []
     rows, ends = sample_rows(len(target)), time.monotonic() + seconds
@@ -39,10 +42,25 @@ def find_leaks(
         left = _left_error(codes, n_codes, y, n_classes, is_ordered)
         if left <= LEAKED:
             share = f"{left:.1%} of the baseline's {'error' if n_classes else 'squared error'} is left"
-            seen = f"it alone predicts the target almost without error ({share})"
-            done = "kept: leave it out if it is not known before the target is"
-            found.append(Finding("leak", column.name, seen, done))
+            found.append(
+                Finding("leak", column.name, f"it alone predicts the target almost without error ({share})", KEPT)
+            )
+        elif n_classes and (seen := _filled_for_one(codes, n_codes, y.astype(np.int64), classes)):
+            found.append(Finding("leak", column.name, seen, KEPT))
     return found
+
+
+def _filled_for_one(codes: Ints, n_codes: int, labels: Ints, classes: list[Any]) -> str:
+    """What is seen of a column that has another value than the usual one in rows of a rare class only; or nothing."""
+    usual = int(np.bincount(codes).argmax())
+    counts = np.bincount(labels[codes != usual], minlength=len(classes))
+    k, n_filled = int(counts.argmax()), int(counts.sum())
+    share = float(np.mean(labels == k))
+    if n_filled < FILLED or counts[k] < PURE * n_filled or share > RARE:
+        return ""
+    what = "has a value" if usual == n_codes - 1 else "has another than its usual value"
+    whose = f"of the class {literal(classes[k], 40)!r}, which has {share:.1%} of all rows"
+    return f"it {what} in {n_filled:,} rows, and {counts[k]:,} of these are {whose}"
 
 
 def _left_error(codes: Ints, n_codes: int, y: Floats, n_classes: int, is_ordered: bool) -> float:

@@ -55,6 +55,62 @@ def test_leaks_are_named_and_never_left_out() -> None:
     assert ("leak", "copy") in kinds(leaked)
 
 
+@pytest.mark.parametrize("filling", ["", "none"])
+def test_a_column_that_is_filled_for_a_rare_class_only_is_a_leak(filling: str) -> None:
+    rng = np.random.default_rng(0)
+    X, y = pd.DataFrame({"x": rng.normal(size=4000)}), np.where(rng.random(4000) < 0.014, "gone", "here")
+    known = (y == "gone") & (rng.random(4000) < 0.6)
+    X["reason"] = np.where(known, rng.choice(["price", "moved"], 4000), filling or None)
+    (leak,) = [finding for finding in electorate.check_up(X, y) if finding.kind == "leak"]
+    assert leak.column == "reason"
+    assert f"in {known.sum()} rows, and {known.sum()} of these are of the class 'gone'" in leak.seen
+    X["reason"] = np.where(rng.random(4000) < 0.02, "price", filling or None)
+    assert not [finding for finding in electorate.check_up(X, y) if finding.kind == "leak"]
+
+
+def with_time(n: int = 400, seed: int = 0) -> tuple[pd.DataFrame, np.ndarray]:
+    """A walk: near rows are alike, and later ones differ."""
+    rng = np.random.default_rng(seed)
+    when = pd.date_range("2024-01-01", periods=n, freq="6h").strftime("%Y-%m-%d %H:%M")
+    return pd.DataFrame({"when": when, "x": rng.normal(size=n)}), np.cumsum(rng.normal(size=n)) + 0.1 * np.arange(n)
+
+
+def order_seen(X: pd.DataFrame, y: np.ndarray | None = None) -> list[str]:
+    return [finding.seen for finding in electorate.check_up(X, y) if finding.kind == "time order"]
+
+
+def test_dates_in_order_propose_a_split_by_time_and_say_what_a_random_one_hides() -> None:
+    X, y = with_time()
+    first = electorate.check_up(X, y).findings[0]
+    assert (first.kind, first.column) == ("time order", "when")
+    assert "--time-column when (time_column='when' in Python)" in first.done
+    random, latest = (float(text.split()[0]) for text in first.seen.split("off by ")[1].split(", and "))
+    assert latest > 3 * random
+    assert "is wrong for" in order_seen(X, y > np.median(y))[0]
+    assert order_seen(X) == ["the rows are sorted by it"]
+
+
+def test_dates_that_are_evenly_spaced_are_in_order_and_those_of_events_are_not() -> None:
+    X, _ = with_time()
+    rng = np.random.default_rng(1)
+    drawn = X.iloc[rng.permutation(400)[:320]]  # a fifth is held out
+    assert order_seen(drawn) == ["its dates are evenly spaced"]
+    assert order_seen(pd.concat([X, X, X]).sample(frac=1, random_state=0)) == ["its dates are evenly spaced"]
+    for n_days in (30, 400, 3000):
+        days = pd.Timestamp("2024-01-01") + pd.to_timedelta(rng.integers(0, n_days, 400), "D")
+        assert order_seen(X.assign(when=days)) == []
+
+
+def test_repeated_rows_say_how_they_are_split() -> None:
+    X, y = noise(400)
+    few = electorate.check_up(pd.concat([X, X[:30]]), np.append(y, y[:30])).findings
+    assert [one.kind for one in few] == ["repeated rows"]
+    assert "keeps equal rows together" in few[0].done
+    many = electorate.check_up(X.round(0), y).findings
+    assert "few distinct rows" in many[-1].seen
+    assert "divides them" in many[-1].done
+
+
 def test_noise_is_no_leak() -> None:
     for seed in range(20):
         X, y = noise(60, seed)
