@@ -43,7 +43,7 @@ help:
 	@echo "make clean        removes $(VENV), caches and build outputs"
 
 demo: $(VENV)/.installed-base
-	$(RUN) examples/tour.py
+	$(RUN) tools/tour.py
 
 # Stale stamps are no reason to install again here: at the end the modules are current, and the stamps say so.
 core:

@@ -50,8 +50,9 @@ class AnswerFacts:
         where the limit would be below the other one.
         """
         bound, held = self.ranking.chosen.bound(self.metric.name), self.held_out
+        least = 1 - 0.05 ** (1 / self.ranking.n_rows) if self.metric.name == "error" else bound.limit  # of no errors
         if self.metric.name != "error" or held is None or held.get("bound") is None:
-            return bound.value, bound.limit
+            return bound.value, max(bound.limit, least)
         limit = float(held["bound"])
         return float(held["error"] if self.n_fitted is not None or limit < bound.value else bound.value), limit
 

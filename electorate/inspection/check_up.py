@@ -29,6 +29,7 @@ from electorate.estimators.quadboost_regressor import QuadBoostRegressor
 from electorate.exact import AnyArray, Floats, Ints
 from electorate.families.regression_trees import RegressionTrees
 from electorate.families.trees import Trees
+from electorate.text import literal
 from electorate.training.lazy_inputs import refuse_lazy_for
 
 MOST_LINES = 5  # printed of one kind
@@ -194,7 +195,7 @@ def check_up(
         for ordered in [one for one in dated if order_of_dates(clean[one.place].numbers)][:1]:
             days = clean[ordered.place].numbers
             hidden = "" if target is None else _hidden_by_splits(cleaned, codes, len(classes), days)
-            option = f"--time-column {shlex.quote(ordered.name)} (time_column={ordered.name!r} in Python)"
+            option = f"--time-column {shlex.quote(literal(ordered.name))} (time_column={ordered.name!r} in Python)"
             done = f"if later rows are to be predicted, add {option}"
             findings.insert(0, Finding(TIME_ORDER, ordered.name, order_of_dates(days) + hidden, done))
     return result

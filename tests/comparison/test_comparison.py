@@ -345,6 +345,7 @@ def test_no_errors_are_suspicious_and_a_column_is_named():
     both = electorate.compare(X, np.where(X["a"] > X["b"], "u", "v"), **some)
     (found,) = [one for one in both.answer if "suspicious" in one]
     assert "though no column alone predicts the target" in found
+    assert both.limit == pytest.approx(1 - 0.05 ** (1 / 200))  # not 0: the limit of no errors in 200 rows
     noisy = electorate.compare(X, rng.permutation(y), **some)
     assert not [one for one in noisy.answer if "uspicious" in one]
 

@@ -88,6 +88,9 @@ def test_dates_in_order_propose_a_split_by_time_and_say_what_a_random_one_hides(
     assert latest > 3 * random
     assert "is wrong for" in order_seen(X, y > np.median(y))[0]
     assert order_seen(X) == ["the rows are sorted by it"]
+    hostile = electorate.check_up(X.rename(columns={"when": "\x1b[31m'); x"}), y)
+    assert hostile.findings[0].kind == "time order"
+    assert "\x1b" not in repr(hostile)
 
 
 def test_dates_that_are_evenly_spaced_are_in_order_and_those_of_events_are_not() -> None:

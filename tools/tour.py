@@ -1,4 +1,4 @@
-"""A short tour on a built-in data set: `python examples/tour.py`, or `make demo`.
+"""A short tour on a built-in data set: `python tools/tour.py`, or `make demo`.
 
 It inspects one model, then compares all algorithms and prints the answer.
 """
