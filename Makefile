@@ -25,7 +25,7 @@ export PIP_NO_INPUT := 1
 	clean build-venv
 
 help:
-	@echo "make demo         a short tour, after installing the package into $(VENV)"
+	@echo "make demo         a tour of half a minute, after installing the package into $(VENV)"
 	@echo "make core         the compiled kernels of this checkout, after changes in core/; needs CMake, Ninja and a compiler"
 	@echo "make check        the first check of a change, in a minute: ruff, and the tests and golden records of what it touches"
 	@echo "make test         the tests, without the slow ones"
@@ -42,7 +42,7 @@ help:
 	@echo "make dist         a wheel, tried in an empty environment; writes dist/"
 	@echo "make clean        removes $(VENV), caches and build outputs"
 
-demo: $(VENV)/.installed-base
+demo: $(VENV)/.installed-demo
 	$(RUN) tools/tour.py
 
 # Stale stamps are no reason to install again here: at the end the modules are current, and the stamps say so.

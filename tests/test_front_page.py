@@ -77,3 +77,19 @@ def test_the_targets_of_make_exist(page):
     makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
     assert named
     assert named <= set(re.findall(r"^([a-z-]+):", makefile, re.MULTILINE))
+
+
+@pytest.mark.process
+def test_the_demo_runs(tmp_path):
+    done = subprocess.run(
+        [sys.executable, str(ROOT / "tools" / "tour.py")], cwd=tmp_path, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
+    for words in (
+        "scikit-learn ",
+        "leak 'cancelled on'",
+        "new rows will be wrong",
+        "The heaviest of 50 rules: if calls",
+    ):
+        assert words in done.stdout
+    assert (tmp_path / "demo" / "compared" / "report.html").exists()
