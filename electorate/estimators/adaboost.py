@@ -1,5 +1,10 @@
 """Discrete AdaBoost and SAMME, a drop-in replacement for scikit-learn's class."""
 
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from sklearn.utils._param_validation import StrOptions
+
 from electorate.algorithms.adaboost import AdaBoost
 from electorate.algorithms.protocol import Booster
 from electorate.estimators.classifier import StagewiseClassifier, samme_link, samme_probabilities
@@ -9,6 +14,7 @@ from electorate.model.decisions import Link
 from electorate.theory import training as proved
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class AdaBoostClassifier(StagewiseClassifier):
     """Discrete AdaBoost; SAMME for more than two classes. A drop-in replacement for scikit-learn's class.
 
@@ -23,6 +29,8 @@ class AdaBoostClassifier(StagewiseClassifier):
         The largest number of rounds.
     learning_rate : float, default=1.0
         Every step is multiplied by it. The theorems hold at 1.
+    algorithm : {"SAMME"}, default="SAMME"
+        For code that was written for scikit-learn: "SAMME.R" is :class:`RealAdaBoostClassifier`, and `fit` says how.
     class_weight : dict, "balanced" or None, default=None
         Factors by which sample weights are multiplied, by class. "balanced" gives every class the same total
         weight.
@@ -120,9 +128,21 @@ class AdaBoostClassifier(StagewiseClassifier):
     'n_estimators'
     """
 
+    algorithm: str = "SAMME"
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **StagewiseClassifier._parameter_constraints,
+        "algorithm": [StrOptions({"SAMME", "SAMME.R"})],
+    }
     _guarantees = proved.Guarantees(proved.MEAN_EXP, "AdaBoost: the product of Z_t", proved.adaboost, proved.edges)
     _log_odds_factor = 1.0
     _keeps_monotone = True
+
+    def _validate_params(self) -> None:
+        super()._validate_params()
+        if self.algorithm == "SAMME.R":
+            line = repr(self).replace("AdaBoostClassifier(algorithm='SAMME.R'", "RealAdaBoostClassifier(step=1", 1)
+            raise ValueError(f"SAMME.R is a class of its own: write {line}")
 
     def _booster(self, n_labels: int) -> Booster:
         return AdaBoost(n_labels, float(self.learning_rate))

@@ -4,9 +4,11 @@ A classifier or regressor adds how rows are read and how votes become prediction
 parameters and its booster. Nothing here depends on the algorithm.
 """
 
+import difflib
 import logging
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
+from inspect import Parameter, signature
 from itertools import count
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
@@ -60,7 +62,7 @@ class SavedModel(BaseEstimator):
     def _stored_parameters(self) -> dict[str, Any]:
         """The parameters that a file holds: those that do not depend on the machine."""
         parameters = self.get_params(deep=False)
-        return {name: value for name, value in parameters.items() if name != "device"}
+        return {name: value for name, value in parameters.items() if name not in ("device", "algorithm")}
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -94,6 +96,16 @@ class BoostedModel(Certified, Exported, CallbackSupport, ReadsRows, SavedModel):
     _worker_data: ClassVar[Any]  # the class that holds the rows of one worker
     _fitted_attribute = "ensemble_"
     _on_devices = False  # whether it can be trained on a GPU, given a family over bins
+
+    def __new__(cls, *_: Any, **parameters: Any) -> Self:
+        """Refuse unknown parameters by the name of this class; a dataclass would name its base."""
+        known = signature(cls.__init__).parameters
+        unknown = [name for name in parameters if name not in known]
+        if unknown and not any(each.kind is Parameter.VAR_KEYWORD for each in known.values()):
+            close = difflib.get_close_matches(unknown[0], known, 1)
+            hint = f": did you mean {close[0]!r}?" if close else ""
+            raise TypeError(f"{cls.__name__} has no parameter {unknown[0]!r}{hint}")
+        return super().__new__(cls)
 
     # ------------------------------------------------------------ what an estimator adds
 

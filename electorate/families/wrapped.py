@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
+from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone, is_classifier
 from sklearn.dummy import DummyClassifier
 from sklearn.ensemble._base import _set_random_states
 from sklearn.utils import check_random_state
@@ -61,7 +61,11 @@ class _WrappedEstimator:
 
     def __init__(self, estimator: Any, X: Any, y: NDArray[Any], random_state: Any, draws: bool = False) -> None:
         if not draws and not has_fit_parameter(estimator, "sample_weight"):
-            raise ValueError(f"{type(estimator).__name__} doesn't support sample_weight.")
+            name = type(estimator).__name__
+            todo = (
+                f" Resampled({name}(...)) trains it on rows drawn by their weights." if is_classifier(estimator) else ""
+            )
+            raise ValueError(f"{name} doesn't support sample_weight.{todo}")
         self.estimator = estimator
         self.X = X
         self.y = y

@@ -16,6 +16,7 @@ from electorate import (
     Pool,
     QuadBoostClassifier,
     QuadBoostRegressor,
+    RealAdaBoostClassifier,
     RegressionTrees,
     StackedRegressor,
     ThinnedClassifier,
@@ -95,3 +96,21 @@ def test_more_parts_than_rows() -> None:
     models = [("a", MedBoostRegressor(n_estimators=1)), ("b", AdaBoostRegressor(n_estimators=1))]
     few, many = (StackedRegressor(models, n_folds=n_folds).fit(X, X[:, 0]) for n_folds in (40, 10**30))
     np.testing.assert_array_equal(few.predict(X), many.predict(X))
+
+
+@pytest.mark.parametrize("name", ALGORITHMS)
+def test_unknown_parameters_are_refused_by_the_name_of_the_class(name: str) -> None:
+    with pytest.raises(TypeError, match=f"^{name} has no parameter 'n_jbos': did you mean 'n_jobs'[?]$"):
+        getattr(electorate, name)(n_jbos=2)
+
+
+def test_samme_is_scikit_learns_algorithm_and_samme_r_a_class_of_its_own() -> None:
+    X, y = np.array([[0.0], [1.0], [2.0]]), [0, 1, 1]
+    plain, named = AdaBoostClassifier(n_estimators=3).fit(X, y), AdaBoostClassifier(n_estimators=3, algorithm="SAMME")
+    assert clone(named).fit(X, y).digest_ == plain.digest_
+    assert "algorithm" not in plain._stored_parameters()
+    line = r"write RealAdaBoostClassifier\(step=1, estimator=Trees\(max_depth=2\),\s+n_estimators=7\)$"
+    with pytest.raises(ValueError, match=line):
+        AdaBoostClassifier(Trees(2), n_estimators=7, algorithm="SAMME.R").fit(X, y)
+    with pytest.raises(TypeError, match=r"RealAdaBoostClassifier has no parameter 'algorithm'"):
+        RealAdaBoostClassifier(algorithm="SAMME.R")  # type: ignore[call-arg]
