@@ -49,16 +49,9 @@ def add_options(one: argparse.ArgumentParser) -> None:
     prefer = "hand over the most accurate model (default), or the fastest or most readable of those nearly as good"
     add("--prefer", choices=("accuracy", "speed", "readable"), default="accuracy", help=prefer)
     add("--positive", metavar="LABEL", help="the class that F1 and the report are about (the rarer of two)")
-    add(
-        "--group",
-        metavar="COLUMN",
-        help="rows with the same value stay together in every split; the column is not used as a feature",
-    )
-    add(
-        "--time-column",
-        metavar="COLUMN",
-        help="train on earlier rows and test on later ones; the column is used as trend, month, weekday and hour",
-    )
+    add("--group", metavar="COLUMN", help="a column whose equal values stay together in every split; no feature")
+    by_time = "train on earlier rows and test on later ones; the column is used as trend, month, weekday and hour"
+    add("--time-column", metavar="COLUMN", help=by_time)
     peers = "other models to compare with (linear,forest,extra_trees,hgb); also lightgbm, xgboost, catboost"
     add("--peers", "--with", dest="peers", type=split_names, metavar="NAMES", help=peers)
     only = "compare only this algorithm; can be repeated; all: every algorithm of this package"

@@ -8,7 +8,7 @@ import stat
 import sys
 from typing import Any
 
-from electorate.tables.source import FORMATS, KINDS, MISSING, Source, format_of, list_names
+from electorate.tables.source import FORMATS, KINDS, MISSING, Source, find_out, list_names
 from electorate.text import literal
 
 TABLE = "CSV, TSV, Parquet or Arrow, plain or gzipped; - is standard input"
@@ -34,15 +34,9 @@ def add_model_and_table(one: argparse.ArgumentParser, table: str = TABLE) -> Non
 def add_table_options(one: argparse.ArgumentParser) -> None:
     add = one.add_argument
     add("--format", choices=FORMATS, default="", help="the format of the table, if the file name does not show it")
-    add("--delimiter", type=_delimiter, metavar="CHARACTER", help="the character between cells, e.g. ';'")
+    add("--delimiter", type=_delimiter, metavar="CHARACTER", help="the character between cells, e.g. ';' (found out)")
     add("--decimal", choices=(".", ","), default=".", help="the decimal separator (.)")
-    add(
-        "--encoding",
-        type=_encoding,
-        default="utf-8",
-        metavar="NAME",
-        help="the encoding of a text file, e.g. latin-1 (utf-8)",
-    )
+    add("--encoding", type=_encoding, metavar="NAME", help="the encoding of a text file, e.g. latin-1 (found out)")
     add("--missing", action="append", default=[], metavar="TEXT", help="a cell that means a missing value, e.g. '?'")
 
 
@@ -59,12 +53,7 @@ def add_training_options(one: argparse.ArgumentParser) -> None:
     types = "treat the column as number or text instead of guessing"
     add("--type", action="append", default=[], metavar="COLUMN=KIND", type=_type, help=types)
     add("--task", choices=("auto", "classification", "regression"), default="auto", help=REGRESSION)
-    add(
-        "--no-check-up",
-        dest="check_up",
-        action="store_false",
-        help="train on the columns without the check-up and its cleaning",
-    )
+    add("--no-check-up", dest="check_up", action="store_false", help="train without the check-up and its cleaning")
     add("--quiet", action="store_true", help="show no progress")
     add_skip_option(one)
     add_table_options(one)
@@ -97,13 +86,18 @@ def _encoding(text: str) -> str:
 def source_of(options: argparse.Namespace, path: str | None = None) -> Source:
     """The table that the options name, or the one at `path` read with the same options."""
     path = options.table if path is None else path
-    if options.decimal == (options.delimiter or ","):
-        is_tsv = (options.format or format_of(path)) == "tsv" and not options.delimiter
-        if not is_tsv:
-            raise ValueError("--decimal and the delimiter are the same character: add --delimiter ';' or another")
     types, drop = dict(getattr(options, "type", [])), tuple(getattr(options, "drop", ()))
-    missing, separator = (*MISSING, *options.missing), options.delimiter or ""
-    return Source(path, options.format, types, missing, drop, separator, options.encoding, options.decimal)
+    missing = (*MISSING, *options.missing)
+    source = Source(path, options.format, types, missing, drop, decimal=options.decimal)
+    usual = source.delimiter
+    source = find_out(source, options.encoding or "", options.delimiter or "")
+    if source.is_text and source.decimal == source.delimiter:
+        raise ValueError("--decimal and the delimiter are the same character: add --delimiter ';' or another")
+    found = [] if source.is_utf8 or options.encoding else [f"the encoding is {source.encoding}"]
+    found += [] if source.delimiter == usual or options.delimiter else [f"{source.delimiter!r} separates the cells"]
+    if found:
+        print(f"{source.name}: {' and '.join(found)}", file=sys.stderr)
+    return source
 
 
 def read(options: argparse.Namespace, source: Source | None = None, target: Any = None, only: Any = None) -> Any:

@@ -34,7 +34,6 @@ def run(options: argparse.Namespace) -> int:
     if "prediction" in options.keep or len(set(options.keep)) < len(options.keep):
         raise ValueError("--keep names a column twice, or one called 'prediction'")
     refuse_own_input("--out", options.out, {"the model": options.model, "the table": options.table})
-    source = source_of(options)
     model = None if options.proba else read_quickly(options.model)  # for labels alone it needs no estimator
     if model is None:
         from electorate import load
@@ -43,6 +42,7 @@ def run(options: argparse.Namespace) -> int:
     _check_proba(model, options)
     kinds, count = columns_of(model), 0
     with open_writer(options.out, options.out_format) as out:
+        source = source_of(options)
         parts, table_of = open_parts(source, kinds, options.keep)
 
         def predict_part(part: Any) -> tuple[Any, Any, Any]:

@@ -34,6 +34,7 @@ DIGITS = {
     for sign, groups in GROUPS.items()
 }
 CURRENCY = re.compile(rf"(?:^(?:{CURRENCIES})\.?(?=[ 0-9.,+-])|(?<=[ 0-9.,])(?:{CURRENCIES})\.?$)", re.IGNORECASE)
+CODE = re.compile(r"^\s*0[0-9]+\s*$")  # "05491" is a code, and no number
 UNIT = re.compile(rf"(?<=[0-9.,]) ?([^\W\d_][^\d]{{0,{LONGEST_UNIT - 1}}})$")
 
 
@@ -96,7 +97,7 @@ def guess_number_format(texts: Sequence[str], counts: Ints) -> NumberFormat | No
     known = np.array([not is_placeholder(text) for text in texts], dtype=np.bool_)
     words = [text for text, is_known in zip(texts, known, strict=True) if is_known]
     weight = counts[known]
-    if not len(words):
+    if not len(words) or any(CODE.fullmatch(word) for word in words):
         return None
     best, most = None, MOSTLY * weight.sum()
     for unit in dict.fromkeys(("", _common_unit(words, weight))):

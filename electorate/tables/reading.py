@@ -15,10 +15,10 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from electorate.data.number_text import guess_number_format, is_placeholder
+from electorate.data.number_text import CODE, guess_number_format, is_placeholder
 from electorate.exact import AnyArray, Floats
 from electorate.tables import binary
-from electorate.tables.source import MemoryWatch, Source, TableError, arrow
+from electorate.tables.source import FIRST, MemoryWatch, Source, TableError, arrow
 from electorate.tables.text import AS_TEXT, BlockLocator, Parser, RowLocator, TextBlock, TextTable, not_a_number
 from electorate.text import literal
 
@@ -27,7 +27,6 @@ Part = TypeVar("Part")
 Result = TypeVar("Result")
 MOST_THREADS = 16
 MOSTLY = 0.95  # a column with this share of numbers is one of numbers, and the other cells are mistakes
-GUESSED = 2**20  # bytes by which types are guessed
 
 
 @dataclass(frozen=True)
@@ -190,17 +189,24 @@ def guess_kinds(source: Source, names: list[str], places: list[int], block: Text
     kinds = {place: source.types.get(names[place], "unknown") for place in places}
     if not places:  # for pyarrow, no column means all of them
         return kinds
-    text = bytes(block.text[: GUESSED + 1])
-    start = block.text if len(text) <= GUESSED else memoryview(text[: text.rfind(b"\n") + 1] or block.text)
+    text = bytes(block.text[: FIRST + 1])
+    start = block.text if len(text) <= FIRST else memoryview(text[: text.rfind(b"\n") + 1] or block.text)
     try:
         types = Parser(source, names, dict.fromkeys(places, "guess")).parse(start).schema.types
     except arrow.ArrowInvalid:  # parsing all of it will find the line
         return kinds
+    whole = [place for place, kind in zip(places, types, strict=True) if arrow.types.is_integer(kind)]
+    columns = Parser(source, names, dict.fromkeys(whole, "text")).parse(start).columns if whole else []
+    codes = {place for place, column in zip(whole, columns, strict=True) if _holds_codes(column)}
     for place, kind in zip(places, types, strict=True):
         is_number = arrow.types.is_integer(kind) or arrow.types.is_floating(kind)
         if is_number and names[place] not in source.types:
-            kinds[place] = "number"
+            kinds[place] = "text" if place in codes else "number"
     return kinds
+
+
+def _holds_codes(column: Any) -> bool:
+    return bool(arrow.compute.any(arrow.compute.match_substring_regex(column, CODE.pattern)).as_py())
 
 
 def _settle(column: Any, name: str, where: RowLocator, to_clean: bool) -> Any:
@@ -213,6 +219,8 @@ def _settle(column: Any, name: str, where: RowLocator, to_clean: bool) -> Any:
     source, trimmed = where.source, arrow.compute.utf8_trim_whitespace(column)
     is_number = arrow.compute.match_substring_regex(trimmed, source.number)
     share = arrow.compute.mean(is_number.cast("float64")).as_py()
+    if share >= MOSTLY and _holds_codes(column):
+        return column
     if share == 1.0:
         return arrow.compute.replace_substring(trimmed, source.decimal, ".").cast("float64")
     if share >= MOSTLY and not (to_clean and _can_be_cleaned(trimmed)):

@@ -4,13 +4,15 @@ A table that cannot be read raises `TableError`, which names the file, and the l
 """
 
 import codecs
+import contextlib
+import csv
 import difflib
 import io
 import os
 import re
 import sys
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from importlib import import_module
 from typing import Any
 
@@ -32,6 +34,9 @@ FOREIGN = {
     b"\xfd7zXZ": "this is packed with xz: unpack it first, for example xz -dc FILE | electorate ... -",
 }
 LISTED = 40  # columns in a message
+SEPARATORS = (",", ";", "\t", "|")
+ENCODINGS = ("utf-8", "cp1252", "latin-1")  # the first that fits; UTF-16 has a mark of byte order
+FIRST = 2**20  # bytes by which the encoding, the separator and the kinds of columns are guessed
 SURE = 1 / 16  # of a file: after that, the rest is expected to be like the beginning
 PER_ROW = 24  # bytes of the target, the weights and the order of the rows
 
@@ -254,6 +259,33 @@ class MemoryWatch:
             if self.source.kind == "parquet" and self.opened is not None:
                 todo = "unpack it first, for example with gzip -d"
             raise MemoryError(f"{self.source.name}: the table takes about {size}: {todo}")
+
+
+def find_out(source: Source, encoding: str, separator: str) -> Source:
+    """Return a source with its encoding and separator, which are guessed from the beginning of a file where empty."""
+    source = replace(source, encoding=encoding or "utf-8", separator=separator)
+    if not (source.is_text and source.is_file):
+        return source
+    first = replace(source, encoding="utf-8").open().read(FIRST)
+    if not encoding:
+        is_utf_16 = first[:2] in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+        found = next(name for name in ENCODINGS if _decodes(first, name))
+        source = replace(source, encoding="utf-16" if is_utf_16 else found)
+    if not separator:
+        csv.field_size_limit(2 * FIRST)
+        lines = first.decode(source.encoding, "replace").lstrip("\ufeff\r\n").splitlines(keepends=True)
+        most, lines = 1, lines[: -1 if len(first) == FIRST else None][:20]
+        for sign in (source.delimiter, *SEPARATORS):
+            widths = {len(row) for row in csv.reader(lines, delimiter=sign) if row}
+            if len(widths) == 1 and (cells := widths.pop()) > most:
+                most, source = cells, replace(source, separator=sign)
+    return source
+
+
+def _decodes(first: bytes, encoding: str) -> bool:
+    with contextlib.suppress(UnicodeDecodeError):
+        return codecs.getincrementaldecoder(encoding)().decode(first) is not None
+    return False
 
 
 def format_of(path: str) -> str:

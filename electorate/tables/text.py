@@ -14,10 +14,9 @@ from typing import Any, NamedTuple
 
 from electorate.data.factors import as_number
 from electorate.exact import Ints
-from electorate.tables.source import Source, TableError, arrow
+from electorate.tables.source import SEPARATORS, Source, TableError, arrow
 from electorate.text import literal
 
-OTHER_SEPARATORS = (";", "\t", "|", ",")
 LONGEST_HEADER = 64 * 2**20
 MOST_COLUMNS = 2**21
 MOST_HEADER_LINES = 100  # with line breaks in quoted names
@@ -72,9 +71,7 @@ class TextTable:
             raise source.bad_byte(error, line) from None
         except (csv.Error, StopIteration):
             raise source.error("the header cannot be read: a quote is not closed, or it has no names", line) from None
-        others = [
-            sign for sign in OTHER_SEPARATORS if sign != source.delimiter and len(names) == 1 and sign in names[0]
-        ]
+        others = [sign for sign in SEPARATORS if sign != source.delimiter and len(names) == 1 and sign in names[0]]
         if others:
             sign = r"\t" if others[0] == "\t" else others[0]
             raise source.error(f"the header is one name; if its parts are columns, add --delimiter '{sign}'", line)

@@ -24,7 +24,7 @@ import sklearn.utils.multiclass
 from samples import read_table
 
 import electorate
-from electorate import AdaBoostClassifier, StackedClassifier
+from electorate import AdaBoostClassifier, StackedClassifier, load
 from electorate.cli import COMMANDS, main
 from electorate.tables.source import Source, TableError
 from electorate.text import cell, literal
@@ -470,8 +470,11 @@ HOSTILE = {
     "only target": ("y\nu\nv\n", "no column besides the target"),
     "quote": ('a,"y\n1,u\n', "line 1: the header cannot be read"),
     "escape": (f"a,{ESCAPE}\n1,2\n", "no column is called 'y'"),
-    "semicolons": ("a;b;y\n1;2;u\n", "line 1: the header is one name; if its parts are columns, add --delimiter ';'"),
-    "tabs": ("a\tb\ty\n1\t2\tu\n", r"add --delimiter '\t'"),
+    "semicolons": (
+        "a;b;y\n1;2;u\n3;v\n",
+        "line 1: the header is one name; if its parts are columns, add --delimiter ';'",
+    ),
+    "tabs": ("a\tb\ty\n1\t2\tu\n1\n", r"add --delimiter '\t'"),
     "carriage returns": ("a,b,y\r1,2,u\r3,4,v\r", "line 1: lines end with a carriage return alone"),
     "infinite": ("a,y\n1,u\ninf,v\n", "line 3: column 'a' is infinite"),
     "too large": ('a,b,y\n1,"p\n",u\n1e999,q,v\n', "line 4: column 'a' is infinite"),
@@ -531,6 +534,29 @@ def test_types_are_guessed_held_to_and_overruled(tmp_path):
         read_table(Source(str(path), types={"code": "number"}), "y")
 
 
+def test_the_separator_and_the_encoding_are_found_out(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    text = "größe;farbe;y\n" + "1,5;grün;ja\n2,5;blau;nein\n" * 20
+    for encoding, said in [
+        ("cp1252", "the encoding is cp1252 and "),
+        ("utf-8-sig", ""),
+        ("utf-16", "the encoding is utf-16 and "),
+    ]:
+        (tmp_path / "t.csv").write_text(text, encoding=encoding)
+        assert main(["fit", "t.csv", "--target", "y", "--out", "m"]) == 0
+        assert f"t.csv: {said}';' separates the cells\n" in capsys.readouterr().err
+        assert list(load("m").feature_names_in_) == ["größe", "farbe"]
+        assert main(["predict", "m", "t.csv", "--out", "p.csv"]) == 0
+        assert capsys.readouterr().out == ""
+
+
+def test_a_number_that_begins_with_a_zero_is_a_code(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text("zip,late,n,y\n" + "10115,1,0.5,u\n" * 50 + "05491,x,0,v\n" + "10115,01,0,v\n" * 50)
+    X, _ = read_table(Source(str(path)), "y")
+    assert [str(X.schema.field(name).type) for name in ("zip", "late", "n")] == ["string", "string", "double"]
+
+
 def test_missing_cells_can_be_named(tmp_path):
     path = tmp_path / "t.csv"
     path.write_text("a,y\n" + "1,u\n" * 50 + "?,v\n")
@@ -576,7 +602,7 @@ def test_errors_in_new_tables_name_the_line(there, capsys):
         ("x,c,n\n1,red,2\n1,red\n", "line 3: 2 cells"),
         ("x,c,n\n", "no rows"),
         ("x,c,n\n1,red,2\ninf,red,2\n", "line 3: column 'x' is infinite"),
-        ("x;c;n\n1;red;2\n", "--delimiter ';'"),
+        ("x;c;n\n1;red;2\n1;red\n", "--delimiter ';'"),
     ]:
         (there / "new.csv").write_text(text)
         assert main(["predict", "m", "new.csv", "--out", "p.csv"]) == 1

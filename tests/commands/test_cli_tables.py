@@ -91,7 +91,7 @@ def test_a_wrong_byte_is_named_by_its_line(there, capsys, command, more):
     lines[51] = "1.5,r\xe9d,yes"
     (there / "bad.csv").write_bytes("\n".join(lines).encode("latin-1"))
     where = ["m", "bad.csv"] if command == "predict" else ["bad.csv"]
-    output = refused(capsys, command, *where, *more)
+    output = refused(capsys, command, *where, *more, "--encoding", "utf-8")
     assert "bad.csv, line 52: byte 0xe9 is not UTF-8" in output
     assert "--encoding" in output
     (there / "bad.csv").write_bytes("\n".join(lines).encode("latin-1").replace(b"\xe9", b"\x81"))
