@@ -158,7 +158,7 @@ class StoredHistogram:
     ) -> "BestThresholds | None":
         """The best threshold of some histograms of the same engine; None where it cannot search them.
 
-        criterion: of kernels/subtrees.py. layout: n_bins, has_missing and ordered, by column.
+        criterion: of subtrees.hpp. layout: n_bins, has_missing and ordered, by column.
         """
         raise NotImplementedError
 

@@ -2,6 +2,8 @@
 
 Paper: Shivaswamy and Jebara, "Variance Penalizing AdaBoost" (equation and algorithm numbers below). With e = exp(-y f)
 and means over the rows by their sample weight, cost (3) over n^2 is (mean e)^2 + lam (mean e^2 - (mean e)^2).
+The paper's u of a row is its sample weight times the u here. The loop over rounds is training/stagewise.py, the page
+docs/algorithms/vadaboost.md, and a round in plain NumPy tests/algorithms/test_vadaboost.py.
 """
 
 from collections.abc import Sequence
@@ -16,7 +18,10 @@ from electorate.kernels import formulas
 
 @dataclass(frozen=True)
 class PenalisedWeight(Channel):
-    """u = lam (e/Z)^2 + (1 - lam) e/Z, where Z is the mean of e; linear in the sample weight."""
+    """u = lam (e/Z)^2 + (1 - lam) e/Z, where Z is the mean of e; linear in the sample weight.
+
+    normalised: Z is measured as well, and follows the mean of u among the means of a round.
+    """
 
     lam: float = 0.5
     normalised: ClassVar[bool] = True
@@ -25,7 +30,7 @@ class PenalisedWeight(Channel):
         return Formula(formulas.PENALISED, floors.log_mean, self.lam, exp(floors.each[0]))
 
     def growth(self, gain: float) -> float:
-        """Return the growth of u: where e/Z is c times what it was, u is at most c or c^2 times."""
+        """Return the growth of u for its integer grid: where e/Z is c times as large, u is at most c or c^2 times."""
         return max(-gain, -2 * gain)
 
 
@@ -43,7 +48,10 @@ class VadaBoost(AdaBoost):
         return (PenalisedWeight(lam=self.lam),)
 
     def step(self, sums: Ints, outputs: Floats) -> Step:
-        """Lemma 2: half of AdaBoost's step, from the sums of u. A perfect voter gets half of what AdaBoost gives it."""
+        """Lemma 2: half of AdaBoost's step (1/2 log(right / wrong)), from the sums of u. Edge and error are by u too.
+
+        A perfect voter gets half of what AdaBoost gives it.
+        """
         whole = super().step(sums, outputs)
         size = float(on_grid(0.5 * whole.size))
         return Step(size, whole.edge, whole.error, whole.stop if size > 0 else "no_edge")

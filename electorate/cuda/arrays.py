@@ -1,4 +1,7 @@
-"""Arrays of users that live on a GPU: CuPy's, PyTorch's, JAX's, and any with `__cuda_array_interface__` or DLPack."""
+"""Arrays of users that live on a GPU: CuPy's, PyTorch's, JAX's, and any with `__cuda_array_interface__` or DLPack.
+
+The rows of a fit are held by engines/device_rows.py.
+"""
 
 import sys
 from dataclasses import dataclass

@@ -108,7 +108,7 @@ class Twins:
         grids: Any,
         found: Any,
     ) -> None:
-        """One round over all rows, as kernels/weights.py; without histograms.
+        """One round over all rows, as weights.hpp; without histograms.
 
         gains[state, label, leaf]: empty where no voter is added. found: the counts of rows that the ensemble gets
         wrong, then the sums [channel, group] of the grids.
@@ -197,7 +197,7 @@ class Twins:
             pool[into] = pool[whole] - pool[part]
 
     def hash_rows(self, block: Any, hashes: Any) -> None:
-        """Fold the numbers of rows [row, column] into a hash per row, as kernels/values.py."""
+        """Fold the numbers of rows [row, column] into a hash per row, as values.hpp."""
         for column in block.T:
             fold(np.ascontiguousarray(column, dtype=np.float64), hashes)
 

@@ -1,5 +1,7 @@
 """Bins: where the columns of a table are cut. They depend on the values of a column and their weights only.
 
+Values become numbers of bins where the rows are held: `encode_rows` in engines/shard.py.
+
 The distinct values of a column go into a sketch: all of them up to a capacity, beyond it those with the smallest
 hashes. So edges do not depend on the order of rows, on chunks or on partitions, and sketches can be merged.
 """

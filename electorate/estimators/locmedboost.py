@@ -1,4 +1,4 @@
-"""LocMedBoost for classes: AdaBoost_rho, and voters that may abstain."""
+"""LocMedBoost for classes: AdaBoost_rho, and voters that may abstain. For quantities see medboost.py."""
 
 from dataclasses import dataclass
 from numbers import Real

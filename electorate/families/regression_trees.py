@@ -22,7 +22,7 @@ from electorate.families.trees import MAX_FEATURES, Limits, Search, Voter, draw_
 from electorate.kernels.layouts import TargetRule
 
 Array = NDArray[np.float64]
-WINDOW, DISTANCE, TABLE = 0, 1, 2  # what a side earns: see kernels/target_search.py
+WINDOW, DISTANCE, TABLE = 0, 1, 2  # what a side earns: see target_search.hpp
 NO_TABLE = np.zeros((0, 0))
 
 

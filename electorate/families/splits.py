@@ -18,7 +18,7 @@ from electorate.kernels.layouts import ColumnLayout, TargetRule
 from electorate.messages import StoredHistogram, histogram_here
 
 CRITERIA = {"edge": 0, "gini": 1, "matsushita": 2}
-TARGET, SQUARES = 3, 4  # the others of kernels/subtrees.py
+TARGET, SQUARES = 3, 4  # the others of subtrees.hpp
 MOST_ROWS = 2**62
 NO_TARGET_RULE = TargetRule(0, np.empty(0, dtype=np.int64), np.empty(0), np.empty(0), 0.0, np.empty((0, 0)), False)
 ANY_ROWS = np.zeros((0, 0), dtype=np.int64)
@@ -49,12 +49,12 @@ class SplitFinder:
 
     @property
     def criterion_number(self) -> int | None:
-        """Return the number of the criterion in kernels/subtrees.py; None: it does not have this criterion."""
+        """Return the number of the criterion in subtrees.hpp; None: it does not have this criterion."""
         return None
 
     @property
     def target_rule(self) -> TargetRule | None:
-        """What kernels/subtrees.py needs for numeric targets."""
+        """What subtrees.hpp needs for numeric targets."""
         return None
 
     def among(self, columns: NDArray[np.bool_]) -> Self:

@@ -122,7 +122,7 @@ class ColumnLayout(NamedTuple):
 
 
 class SplitRule(NamedTuple):
-    """How splits are chosen: a criterion of kernels/subtrees.py, the fewest rows, and how many columns are drawn."""
+    """How splits are chosen: a criterion of subtrees.hpp, the fewest rows, and how many columns are drawn."""
 
     criterion: int
     n_labels: int
@@ -132,7 +132,7 @@ class SplitRule(NamedTuple):
 
 
 class TargetRule(NamedTuple):
-    """What a side earns on bins of the target: see kernels/target_search.py."""
+    """What a side earns on bins of the target: see target_search.hpp."""
 
     kind: int
     reach: Any

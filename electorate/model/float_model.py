@@ -25,7 +25,7 @@ LARGEST_SINGLE = float(np.finfo(np.float32).max)
 SET_BITS = 256  # categories of a column that a tree splits by sets
 ROWS, CELLS = 8192, 2**20  # read at once, at most
 NODE = np.dtype([("threshold", "<f8"), ("left", "<i4"), ("right", "<i4"), ("column", "<i4"), ("route", "<i4")])
-NO_ROUTE = -2  # see kernels/leaf_sums.py
+NO_ROUTE = -2  # see leaf_sums.hpp
 
 
 # ---------------------------------------------------------------- links

@@ -1,5 +1,6 @@
 """A certificate: every bound with its value, terms and assumptions, and the best one with the price of choosing it.
 
+inspection/certificates.py fills it from the formulas in binomial.py, bounds.py, pac_bayes.py and cross_fit.py.
 Bounds on the risk are listed apart from bounds on training quantities, which are not about new rows.
 """
 

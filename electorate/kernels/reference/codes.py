@@ -1,4 +1,4 @@
-"""Values to bins, and votes looked up by cell: the twins of kernels/codes.py, in plain NumPy."""
+"""Values to bins, and votes looked up by cell: the twins of codes.hpp, in plain NumPy."""
 
 import numpy as np
 

@@ -1,4 +1,4 @@
-"""The twins of kernels/drawing.py."""
+"""The twins of drawing.hpp."""
 
 import numpy as np
 

@@ -1,4 +1,4 @@
-"""Exact sums per label, column and bin: the twins of kernels/histograms.py, in plain NumPy."""
+"""Exact sums per label, column and bin: the twins of histograms.hpp, in plain NumPy."""
 
 from itertools import pairwise
 

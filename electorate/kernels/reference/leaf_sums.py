@@ -1,4 +1,4 @@
-"""Sums of the leaves that rows reach in trees on plain numbers: the twin of kernels/leaf_sums.py."""
+"""Sums of the leaves that rows reach in trees on plain numbers: the twin of leaf_sums.hpp."""
 
 import numpy as np
 

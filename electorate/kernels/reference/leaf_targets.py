@@ -1,4 +1,4 @@
-"""Numeric targets by nodes and leaves: the twins of kernels/leaf_targets.py, in plain NumPy."""
+"""Numeric targets by nodes and leaves: the twins of leaf_targets.hpp, in plain NumPy."""
 
 from itertools import pairwise
 

@@ -1,4 +1,4 @@
-"""The rows of a grown tree: the twins of kernels/leaves.py, in plain NumPy."""
+"""The rows of a grown tree: the twins of leaves.hpp, in plain NumPy."""
 
 import numpy as np
 

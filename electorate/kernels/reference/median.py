@@ -1,4 +1,4 @@
-"""The vote by weighted median: the twins of kernels/median.py, in plain NumPy."""
+"""The vote by weighted median: the twins of median.hpp, in plain NumPy."""
 
 import numpy as np
 

@@ -1,4 +1,4 @@
-"""The rows of the nodes of a tree: the twins of kernels/partition.py, in plain NumPy."""
+"""The rows of the nodes of a tree: the twins of partition.hpp, in plain NumPy."""
 
 import numpy as np
 

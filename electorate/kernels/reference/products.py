@@ -1,4 +1,4 @@
-"""Products of rows and columns: the twins of kernels/products.py, in plain NumPy."""
+"""Products of rows and columns: the twins of products.hpp, in plain NumPy."""
 
 import numpy as np
 

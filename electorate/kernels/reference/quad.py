@@ -1,4 +1,4 @@
-"""QuadBoost's rounds on a pool: the twins of kernels/quad.py, in plain NumPy."""
+"""QuadBoost's rounds on a pool: the twins of quad.hpp, in plain NumPy."""
 
 import numpy as np
 

@@ -1,4 +1,4 @@
-"""The best split of a node by the labels: the twins of kernels/search.py, in plain NumPy."""
+"""The best split of a node by the labels: the twins of search.hpp, in plain NumPy."""
 
 from itertools import combinations
 

@@ -1,4 +1,4 @@
-"""exp and log in plain IEEE arithmetic: the twins of kernels/special.py, in NumPy."""
+"""exp and log in plain IEEE arithmetic: the twins of special.hpp, in NumPy."""
 
 import numpy as np
 

@@ -1,4 +1,4 @@
-"""Whole subtrees below small nodes: the twin of kernels/subtrees.py, from full histograms, in plain NumPy."""
+"""Whole subtrees below small nodes: the twin of subtrees.hpp, from full histograms, in plain NumPy."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""The best split of a node for a numeric target: the twins of kernels/target_search.py, in plain NumPy."""
+"""The best split of a node for a numeric target: the twins of target_search.hpp, in plain NumPy."""
 
 from itertools import pairwise
 

@@ -1,4 +1,4 @@
-"""Distinct values of a column: the twins of kernels/values.py, in plain NumPy."""
+"""Distinct values of a column: the twins of values.hpp, in plain NumPy."""
 
 import numpy as np
 

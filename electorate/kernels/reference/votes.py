@@ -1,4 +1,4 @@
-"""Prediction by trees: the twins of kernels/votes.py, in plain NumPy."""
+"""Prediction by trees: the twins of votes.hpp, in plain NumPy."""
 
 from itertools import pairwise
 

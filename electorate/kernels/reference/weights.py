@@ -1,4 +1,4 @@
-"""A round over the rows of a shard: the twins of kernels/weights.py, in plain NumPy."""
+"""A round over the rows of a shard: the twins of weights.hpp, in plain NumPy."""
 
 import numpy as np
 
