@@ -128,7 +128,27 @@ def deciles_of(model: Any, X: Any, shapes: list[ShapeFunction]) -> dict[int, Flo
 
 
 def tree_sizes(model: Any) -> Ints:
-    """The nodes of every distinct voter, leaves among them."""
+    """Count the nodes of every distinct voter, leaves among them.
+
+    Parameters
+    ----------
+    model : fitted estimator
+        With electorate's own trees or stumps.
+
+    Returns
+    -------
+    ndarray of int
+        The nodes of each distinct voter.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from electorate import AdaBoostClassifier, Trees
+    >>> from electorate.inspection import tree_sizes
+    >>> model = AdaBoostClassifier(Trees(2), n_estimators=3).fit(*load_breast_cancer(return_X_y=True))
+    >>> tree_sizes(model)
+    array([7, 7, 7])
+    """
     check_is_fitted(model)
     ensemble = model._merged() if hasattr(model, "_merged") else getattr(model, "ensemble_", None)
     if not isinstance(ensemble, Ensemble):
