@@ -7,8 +7,6 @@ import math
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.optimize import minimize_scalar
-from scipy.special import log_expit, log_softmax
 
 from electorate.data.weights import read_weights
 from electorate.exact import UNITS, Floats, Ints
@@ -75,6 +73,8 @@ LARGEST = 1e280  # in a file: decisions times a temperature must be finite
 
 def log_probabilities(decision: Floats, temperature: float) -> Floats:
     """[row, class]. decision: one number per row for two classes, positive for the second; else a column per class."""
+    from scipy.special import log_expit, log_softmax  # models without a temperature predict without SciPy
+
     if decision.ndim == 1:
         scaled = temperature * decision
         return np.column_stack([log_expit(-scaled), log_expit(scaled)])
@@ -88,6 +88,8 @@ def fit_temperature(decision: Floats, codes: Ints, weight: Floats | None = None)
     own, so that the temperature is finite where every row is classified correctly (Platt 1999): a class that the model
     knows, since no temperature gives `ABSENT` ones a probability that counts.
     """
+    from scipy.optimize import minimize_scalar
+
     if not np.any(np.ones(len(codes)) if weight is None else weight):
         return 1.0
     weights = read_weights(np.ones(len(codes)) if weight is None else weight)
